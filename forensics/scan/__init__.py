@@ -1,0 +1,13 @@
+"""Bytes in, candidate lines out: bounded reads, one literal pass, exact numbers.
+
+The scan decides nothing. It hands over the lines that *may* matter, because they
+hold a literal of a rule or of a parser, with their number, column and offset; the
+floors above confirm. See docs/decisions.md for what was measured.
+"""
+
+from forensics.scan.anchors import required_literals
+from forensics.scan.engines import ENGINES, Matcher, matcher
+from forensics.scan.lines import Hit, Plan, Scan
+from forensics.scan.pick import pick
+
+__all__ = ["ENGINES", "Hit", "Matcher", "Plan", "Scan", "matcher", "pick", "required_literals"]

@@ -1,0 +1,145 @@
+"""The scan's numbers are an editor's numbers, whatever the engine and however the bytes arrive."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forensics.scan import ENGINES, Plan, Scan, matcher
+from forensics.scan import lines as scan_lines
+
+WORDS = {b"error": 2, b"Traceback": 3, b"caf\xc3\xa9": 0}
+PROGRESS = re.compile(rb"step \d+")
+BYTES = st.lists(
+    st.sampled_from(
+        [
+            b"error",
+            b"Traceback",
+            b"caf\xc3\xa9",
+            b"step 7",
+            b"x",
+            b"\xff",
+            b"\n",
+            b"\r",
+            b"\r\n",
+            b"\0",
+            b" ",
+            b"abc" * 9,
+        ]
+    ),
+    max_size=60,
+).map(b"".join)
+
+
+@pytest.fixture(autouse=True)
+def no_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hand over candidates only, so that small inputs say something about them."""
+    monkeypatch.setattr(scan_lines, "HEAD_LINES", 0)
+
+
+def hits(data: bytes, size: int = 1 << 20, engine: str = "python") -> list[tuple[object, ...]]:
+    plan = Plan(WORDS, PROGRESS, engine)
+    scan = Scan(plan, matcher(list(WORDS), engine))
+    found = [
+        (h.line.number, h.line.column, h.line.offset, h.line.text, h.line.gap, h.line.complete, h.literal, h.progress)
+        for h in scan.over(data[i : i + size] for i in range(0, len(data), size))
+    ]
+    return [*found, (scan.lines, scan.bytes, scan.complete)]
+
+
+@given(BYTES, st.integers(1, 40))
+def test_the_same_bytes_give_the_same_hits_however_they_are_chunked(data: bytes, size: int) -> None:
+    """A chunk may end anywhere, also inside a character or between CR and LF."""
+    assert hits(data, size) == hits(data)
+
+
+@pytest.mark.parametrize("engine", [e for e in ENGINES if e != "python"])
+@given(data=BYTES)
+def test_every_engine_marks_the_same_lines(engine: str, data: bytes) -> None:
+    """The fast engines are exchangeable with the plain one."""
+    pytest.importorskip({"ahocorasick": "ahocorasick_rs"}.get(engine, engine))
+    assert hits(data, engine=engine) == hits(data)
+
+
+def naive(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (line number, offset, record) as a reader of the definition would."""
+    offset = 0
+    for number, line in enumerate(data.split(b"\n"), 1):
+        at = offset
+        body = line[:-1] if line.endswith(b"\r") else line
+        for record in body.split(b"\r"):
+            yield number, at, record
+            at += len(record) + 1
+        offset += len(line) + 1
+
+
+@given(BYTES)
+def test_every_line_with_a_literal_is_found_with_its_number_and_offset(data: bytes) -> None:
+    """Nothing that holds a literal is lost, and no number is off."""
+    found = {(h[0], h[2]) for h in hits(data)[:-1]}
+    for number, offset, record in naive(data):
+        if any(word in record for word in WORDS):
+            assert (number, offset) in found
+
+
+@given(BYTES)
+def test_numbers_and_offsets_rise(data: bytes) -> None:
+    """Hits come in the order of the file."""
+    places = [(h[0], h[1], h[2]) for h in hits(data)[:-1]]
+    assert places == sorted(places)  # type: ignore[type-var]
+
+
+def test_a_column_counts_characters_before_the_record() -> None:
+    r"""A `\\r` record is addressed by its line and the character at which it starts."""
+    assert hits("héllo\rerror here\n".encode())[0][:4] == (1, 6, 7, "error here")
+
+
+def test_lines_after_a_literal_are_handed_over() -> None:
+    """A traceback's frames hold no literal, yet belong to it."""
+    got = [h[3] for h in hits(b"a\nTraceback\n1\n2\n3\n4\n")[:-1]]
+    assert got == ["Traceback", "1", "2", "3"]
+
+
+def test_a_line_that_is_not_adjacent_says_so() -> None:
+    """Parsers close what is open when lines are missing in between."""
+    assert [(h[3], h[4]) for h in hits(b"x\nerror\na\nb\nc\nerror\n")[:-1]] == [
+        ("error", True), ("a", False), ("b", False), ("error", True),
+    ]  # fmt: skip
+
+
+def test_progress_is_thinned_but_never_loses_the_last_record_or_a_nan() -> None:
+    """A raised stride hands over fewer records, and says how many it left out."""
+    data = b"".join(b"step %d\n" % i for i in range(100)) + b"step 100 nan\nstep 101\n"
+    scan = Scan(Plan({}, PROGRESS), matcher([]))
+    scan.stride = 10
+    got = [h.line.text for h in scan.over([data])]
+    assert got[-1] == "step 101"
+    assert "step 100 nan" in got
+    assert scan.skipped_steps > 80
+
+
+def test_a_monster_line_is_read_in_bounded_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line without an end does not fill the memory, and the scan counts what it split."""
+    monkeypatch.setattr(scan_lines, "LONGEST_LINE", 1000)
+    scan = Scan(Plan(WORDS), matcher(list(WORDS)))
+    found = list(scan.over([b"x" * 400] * 10 + [b"error\n"]))
+    assert scan.split_lines >= 3
+    assert found
+    assert scan.lines == 1
+
+
+@given(BYTES)
+def test_the_tail_is_the_end_of_the_file(data: bytes) -> None:
+    """The last lines are kept with their numbers for whoever asks how the file ends."""
+    scan = Scan(Plan(WORDS), matcher(list(WORDS)))
+    list(scan.over([data] if data else []))
+    lines = data.split(b"\n")
+    for line in scan.tail:
+        assert (
+            line.text == lines[line.number - 1].split(b"\r")[-1].decode("utf-8", "replace")
+            or b"\r" in lines[line.number - 1]
+        )
