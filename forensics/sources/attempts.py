@@ -1,0 +1,285 @@
+"""Which logs belong to which try of a run.
+
+A folder often holds the logs of several tries. The report is about the last one, so
+logs are numbered: attempt 0 is the oldest, the highest number is the run in question.
+Logs of many ranks, nodes or streams are one try. The names propose, the times inside
+decide: logs whose times overlap ran together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from forensics.sources.input import Input
+from forensics.sources.names import dotted_rotation, natural, rotation, unpacked
+from forensics.sources.sniff import LOG_KINDS
+from forensics.sources.span import Span, span
+from forensics.text.lazy import lazy
+
+_TOGETHER = lazy(
+    r"(?:global_?|local_?)?(?:rank|node|host|worker|gpu|proc|task|pod|machine|server|nid)[_=-]?\[?\d+\]?", re.IGNORECASE
+)
+_EXPLICIT = frozenset({"attempt", "try", "retry", "restart", "resume"})
+_NUMBERED = _EXPLICIT | {"run", "job", "launch", "exp", "slurm", "version", "v", "round", "trial"}
+_AGES = {
+    "old": -1, "prev": -1, "previous": -1, "backup": -1, "bak": -1, "orig": -1, "before": -1,
+    "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1, "resumed": 1, "after": 1,
+}  # fmt: skip
+_STREAMS = frozenset({"stdout", "stderr", "out", "err", "log", "txt", "output", "console", "error"})
+_PURPOSES = frozenset(
+    {
+        "eval",
+        "test",
+        "val",
+        "infer",
+        "server",
+        "serve",
+        "data",
+        "preprocess",
+        "download",
+        "tokenize",
+        "debug",
+        "metrics",
+    }
+    | {
+        "gpu",
+        "install",
+        "build",
+        "setup",
+        "monitor",
+        "system",
+        "dmesg",
+        "sft",
+        "dpo",
+        "rm",
+        "tokenizer",
+        "client",
+        "audit",
+    }
+)
+_TOKEN = lazy(r"[a-z]+|\d+")
+_SLACK = 60.0
+_PEEKED = 8
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Logs that were written side by side: the ranks, streams and rotated parts of one try."""
+
+    stem: tuple[str, ...]
+    explicit: int | None
+    number: int | None
+    age: int
+    inputs: list[Input] = field(default_factory=list)
+    when: Span | None = None
+
+
+def arrange(inputs: Sequence[Input]) -> list[Input]:
+    """Order inputs by name, rotated parts oldest first, and number the attempts.
+
+    Everything that is no log belongs to the highest attempt, unless its folder names one.
+    """
+    ordered = sorted(inputs, key=lambda made: natural(made.source.path))
+    _rank_parts(ordered)
+    ordered = _rotate(ordered)
+    units = _units(ordered)
+    if len(units) < 2:
+        return ordered
+    clusters = _clusters(units)
+    if all(len(cluster) == 1 for cluster in clusters) and not any(unit.explicit for unit in units):
+        return ordered
+    _number(units, clusters, ordered)
+    return ordered
+
+
+def _rank_parts(ordered: Sequence[Input]) -> None:
+    """Give ranks to `train.log.0`, `train.log.1`, ... where they are no rotation: nothing was rotated away."""
+    names = {made.source.path for made in ordered}
+    parts: dict[str, list[tuple[int, Input]]] = {}
+    for made in ordered:
+        found = rotation(made.source.path)
+        if found is not None and found.part is not None and found.base not in names:
+            parts.setdefault(found.base, []).append((found.part, made))
+    for numbered in parts.values():
+        if len(numbered) > 1 and sorted(number for number, _ in numbered) == list(range(len(numbered))):
+            for number, made in numbered:
+                made.source = replace(made.source, rank=number)
+
+
+def _rotate(ordered: list[Input]) -> list[Input]:
+    """Put the rotated parts of a log before it, oldest first."""
+    names = {unpacked(made.source.path) for made in ordered}
+    places: list[tuple[object, ...]] = []
+    for made in ordered:
+        path = made.source.path
+        found = rotation(path) or dotted_rotation(path)
+        if found is not None and found.base in names and found.base != unpacked(path):
+            places.append((natural(found.base), 0, found.newness, natural(path)))
+        else:
+            alone = rotation(path)
+            base, newness = (alone.base, alone.newness) if alone else (unpacked(path), 0.0)
+            places.append((natural(base), 1, newness, natural(path)))
+    return [ordered[i] for i in sorted(range(len(ordered)), key=places.__getitem__)]
+
+
+def _units(ordered: Iterable[Input]) -> list[_Unit]:
+    names = {unpacked(made.source.path) for made in ordered}
+    units: dict[tuple[object, ...], _Unit] = {}
+    for made in ordered:
+        if made.source.kind not in LOG_KINDS:
+            continue
+        path = made.source.path
+        found = rotation(path) or dotted_rotation(path)
+        if found is not None and (found.base in names or rotation(path)):
+            path = found.base
+        unit = _read_name(path)
+        key = (unit.stem, unit.explicit, unit.number, unit.age)
+        units.setdefault(key, unit).inputs.append(made)
+    return list(units.values())
+
+
+def _read_name(path: str) -> _Unit:
+    """Read a log's path: what stays the same between tries, and what tells the try."""
+    parts = _TOGETHER.sub(" ", unpacked(path)).replace("!", "/").lower().split("/")
+    stem: list[str] = []
+    explicit: int | None = None
+    number: int | None = None
+    age = 0
+    for at, part in enumerate(parts):
+        tokens = _TOKEN.findall(part)
+        if at < len(parts) - 1 and len(tokens) == 1 and tokens[0].isdecimal() and len(tokens[0]) < 5:
+            continue  # torchelastic: one numbered folder a worker
+        for i, token in enumerate(tokens):
+            before = tokens[i - 1] if i else ""
+            if token.isdecimal():
+                if before in _EXPLICIT:
+                    explicit = int(token)
+                elif number is None or before in _NUMBERED:
+                    number = int(token)
+                elif before and len(token) >= 4:
+                    number = int(f"{number}{token}")  # a date and a time of day
+            elif token in _AGES:
+                age = _AGES[token]
+            elif token not in _STREAMS and token not in _NUMBERED:
+                stem.append(token)
+        stem.append("/")
+    return _Unit(tuple(stem[:-1]), explicit, number, age)
+
+
+def _related(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Tell whether two stems differ at most by words added at the end, none of which names another purpose."""
+    short, long = sorted((a, b), key=len)
+    if not short and long:
+        return False
+    extra = long[len(short) :]
+    return long[: len(short)] == short and "/" not in extra and not _PURPOSES.intersection(extra)
+
+
+def _clusters(units: Sequence[_Unit]) -> list[list[_Unit]]:
+    """Group the units whose names make them candidates for tries of one thing."""
+    clusters: list[list[_Unit]] = []
+    for unit in sorted(units, key=lambda unit: len(unit.stem)):
+        for cluster in clusters:
+            if _related(cluster[0].stem, unit.stem):
+                cluster.append(unit)
+                break
+        else:
+            clusters.append([unit])
+    return clusters
+
+
+def _number(units: Sequence[_Unit], clusters: Sequence[list[_Unit]], ordered: Sequence[Input]) -> None:
+    named = sorted({unit.explicit for unit in units if unit.explicit is not None})
+    chains = [_chain(cluster) for cluster in clusters]
+    total = max(len(named), *(len(chain) for chain in chains))
+    attempts: dict[int, int] = {}
+    for chain in chains:
+        for back, group in enumerate(reversed(chain)):
+            for unit in group:
+                attempt = total - 1 - back
+                if unit.explicit is not None:
+                    attempt = total - len(named) + named.index(unit.explicit)
+                attempts.update((id(made), attempt) for made in unit.inputs)
+    for group in (group for chain in chains for group in chain):
+        if len(group) > 1 and all(not unit.stem and unit.number is not None for unit in group):
+            _rank(group)  # `0.log`, `1.log`: nothing but a number each, written at one time
+    for made in ordered:
+        attempt = attempts.get(id(made), total - 1)
+        if id(made) not in attempts:
+            explicit = _read_name(made.source.path).explicit
+            if explicit in named:
+                attempt = total - len(named) + named.index(explicit)
+        made.source = replace(made.source, attempt=attempt)
+
+
+def _rank(group: Iterable[_Unit]) -> None:
+    for unit in group:
+        for made in unit.inputs:
+            if made.source.rank is None:
+                made.source = replace(made.source, rank=unit.number)
+
+
+def _chain(cluster: list[_Unit]) -> list[list[_Unit]]:
+    """Order the units of a cluster into tries, oldest first; units of one try stand together."""
+    if len(cluster) == 1:
+        return [cluster]
+    if all(unit.explicit is not None for unit in cluster):
+        numbers = sorted({unit.explicit for unit in cluster if unit.explicit is not None})
+        return [[unit for unit in cluster if unit.explicit == number] for number in numbers]
+    _peek(cluster)
+    timed = [unit for unit in cluster if unit.when is not None]
+    if len(timed) == len(cluster):
+        return _by_time(cluster)
+    return _by_name(cluster)
+
+
+def _peek(cluster: Sequence[_Unit]) -> None:
+    """Fill in when the units were written; logs without years take the year of one that has it."""
+    for unit in cluster:
+        unit.when = _union(unit, None)
+    dated = next((unit.when for unit in cluster if unit.when and unit.when.dated), None)
+    for unit in cluster:
+        if dated and unit.when and not unit.when.dated:
+            unit.when = _union(unit, datetime.fromtimestamp(dated.first, UTC).year)
+
+
+def _union(unit: _Unit, year: int | None) -> Span | None:
+    spans = [found for made in unit.inputs[:_PEEKED] if (found := span(made, year))]
+    if not spans:
+        return None
+    return Span(min(s.first for s in spans), max(s.last for s in spans), dated=all(s.dated for s in spans))
+
+
+def _by_time(cluster: Sequence[_Unit]) -> list[list[_Unit]]:
+    chain: list[list[_Unit]] = []
+    until = 0.0
+    for unit in sorted(cluster, key=lambda unit: unit.when.first if unit.when else 0.0):
+        if unit.when is None:
+            continue
+        if chain and unit.when.first < until - min(_SLACK, (unit.when.last - unit.when.first) / 2):
+            chain[-1].append(unit)
+            until = max(until, unit.when.last)
+        else:
+            chain.append([unit])
+            until = unit.when.last
+    return chain
+
+
+def _by_name(cluster: Sequence[_Unit]) -> list[list[_Unit]]:
+    """Order by what the names tell: `train`, `train_flex`, `train_flex2`.
+
+    Names make tries only where one of them counts or says old or new; and numbers
+    from 0 on, with nothing else to tell them apart, are ranks.
+    """
+    counted = [unit for unit in cluster if unit.number is not None or unit.explicit is not None or unit.age]
+    numbers = sorted(unit.number for unit in cluster if unit.number is not None)
+    stems = {unit.stem for unit in cluster}
+    if not counted or (len(stems) == 1 and len(cluster) > 1 and numbers == list(range(len(cluster)))):
+        return [list(cluster)]
+    chain: dict[tuple[int, int, int], list[_Unit]] = {}
+    for unit in cluster:
+        chain.setdefault((unit.age, len(unit.stem), unit.explicit or unit.number or 0), []).append(unit)
+    return [chain[order] for order in sorted(chain)]

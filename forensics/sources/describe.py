@@ -1,0 +1,109 @@
+"""An input's metadata, from the head and tail of its content."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import BinaryIO
+
+from forensics.model import Source, State
+from forensics.sources.encoding import wide_encoding
+from forensics.sources.input import CHUNK, NUL_TAIL, Input
+from forensics.sources.names import host_hint, rank_hint
+from forensics.sources.sniff import HEAD, LINE_KINDS, LOG_KINDS, SKIPPED_KINDS, sniff
+from forensics.text import ansi
+from forensics.text.damage import is_block_multiple, pane_width, trailing_nuls
+
+AT_ONCE = 16 << 20
+"""Packed streams up to this size are read through when found, larger ones when they are scanned."""
+
+_PANE_LINES = 400
+
+
+def describe_plain(made: Input, file: BinaryIO, head: bytes, size: int) -> None:
+    """Describe a stream whose bytes are those of a file that can be sought.
+
+    Args:
+        made: the input; its `source` is replaced.
+        file: the file, at any position.
+        head: its first bytes.
+        size: its size.
+    """
+    if wide_encoding(head) is not None:
+        describe_stream(made, size)
+        return
+    nuls = 0
+    end = size
+    tail = b""
+    while end > 0:
+        start = max(0, end - HEAD)
+        file.seek(start)
+        tail = file.read(end - start)
+        here = trailing_nuls(tail)
+        nuls += here
+        if here < len(tail) or not tail:
+            break
+        end = start
+    _fill(made, head, tail.rstrip(b"\0"), size, nuls)
+
+
+def describe_stream(made: Input, stored: int) -> None:
+    """Describe a stream that has to be unpacked: all of it if small, else its head for now.
+
+    Args:
+        made: the input; its `source` is replaced.
+        stored: how many bytes it takes where it is stored.
+    """
+    head = made.read(HEAD)
+    if stored > AT_ONCE:
+        _fill(made, head, b"", max(stored, len(head)), 0)
+        made.measured = False
+        return
+    tail = b""
+    for piece in made.chunks(CHUNK):
+        tail = (tail + piece)[-HEAD:]
+    made.measured = True
+    _fill(made, head, tail.rstrip(b"\0"), made.source.bytes, made.source.nul_bytes)
+
+
+def _fill(made: Input, head: bytes, tail: bytes, size: int, nuls: int) -> None:
+    source = made.source
+    kind = sniff(source.path, head, tail, size)
+    why, read = source.why, source.read
+    if kind in SKIPPED_KINDS:
+        read, why = "skipped", why or SKIPPED_KINDS[kind]
+    made.source = replace(
+        source,
+        kind=kind,
+        bytes=size,
+        nul_bytes=nuls if kind in LINE_KINDS else 0,
+        state=_state(kind, size, nuls, tail, source),
+        read=read,
+        why=why,
+        rank=rank_hint(source.path),
+        host=host_hint(source.path),
+        pane_width=_width(kind, head, tail),
+    )
+
+
+def _state(kind: str, size: int, nuls: int, tail: bytes, source: Source) -> State:
+    if size == 0 and source.state != "cut":
+        return "empty"
+    if source.state == "cut" or kind not in LINE_KINDS:
+        return "cut" if source.state == "cut" else "whole"
+    if nuls >= NUL_TAIL:
+        return "nul-tail"
+    if tail and not tail.endswith(b"\n"):
+        return "cut" if is_block_multiple(size) else "torn"
+    return "whole"
+
+
+def _width(kind: str, head: bytes, tail: bytes) -> int | None:
+    if kind not in LOG_KINDS:
+        return None
+    if kind != "tmux-capture":
+        return pane_width(_lines(head)[:_PANE_LINES])
+    return pane_width(_lines(tail)[-_PANE_LINES:], known=True) or pane_width(_lines(head)[:_PANE_LINES], known=True)
+
+
+def _lines(data: bytes) -> list[str]:
+    return ansi.strip(data.decode("utf-8", "replace").replace("\r", "\n")).split("\n")

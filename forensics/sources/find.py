@@ -1,0 +1,174 @@
+"""From paths to inputs: walks folders without ever leaving them.
+
+A rotated log (`train.log.2.gz`, `train.log.1`, `train.log`) stays several inputs, one a
+part: a report must name the path and the line that a person can open. The parts stand
+next to each other, oldest first, and share one attempt number.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from forensics.sources.attempts import arrange
+from forensics.sources.gather import Gathering
+from forensics.sources.input import Input
+from forensics.sources.names import is_ignored
+
+MOST_STDIN = 256 << 20
+"""Standard input and pipes cannot be read twice, so they are held in memory, up to this."""
+
+
+class SourceError(Exception):
+    """The user named something that cannot be analysed.
+
+    Attributes:
+        path: what was named.
+        message: what is wrong with it, in words for the user.
+    """
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(f"{path}: {message}" if path else message)
+        self.path = path
+        self.message = message
+
+
+@dataclass(slots=True)
+class Found:
+    """All inputs of a run in a stable order, what was left out in words, and the run's display path."""
+
+    inputs: list[Input] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    root: str = ""
+
+
+def find(paths: Sequence[str], stdin: BinaryIO | None = None) -> Found:
+    """Find the evidence under the given paths.
+
+    Args:
+        paths: folders, single files, archives, and `-` for standard input.
+        stdin: what `-` reads.
+
+    Returns:
+        The inputs, sorted by name; an empty folder gives none, and a note.
+
+    Raises:
+        SourceError: a path does not exist, cannot be read, or is a device.
+    """
+    if not paths:
+        raise SourceError("", "no path was given")
+    gathering = Gathering()
+    distinct = tuple(dict.fromkeys(paths))
+    for path in distinct:
+        if path in {"-", "/dev/stdin"}:
+            if stdin is None:
+                raise SourceError(path, "standard input is not available here")
+            gathering.add_bytes("-", _bounded(stdin, gathering, "standard input"))
+        else:
+            _add_path(gathering, path, "" if len(distinct) == 1 else _label(path, distinct))
+    root = ", ".join(distinct)
+    if not gathering.inputs:
+        gathering.notes.append(f"no evidence was found in {root}")
+    return Found(arrange(gathering.inputs), gathering.notes, root)
+
+
+def find_in_memory(files: Mapping[str, bytes]) -> Found:
+    """Find the evidence in files held in memory, treated just as the files of a folder are.
+
+    Args:
+        files: path, relative to the run, to content.
+    """
+    gathering = Gathering()
+    for path in sorted(files):
+        if not is_ignored(path):
+            gathering.add_bytes(path, files[path])
+    return Found(arrange(gathering.inputs), gathering.notes)
+
+
+def _label(path: str, paths: Sequence[str]) -> str:
+    """How a path among several is shown: its own name, or as given where names collide."""
+    name = Path(path).name
+    return name if name and sum(Path(other).name == name for other in paths) == 1 else path.rstrip("/") or path
+
+
+def _bounded(file: BinaryIO, gathering: Gathering, what: str) -> bytes:
+    data = file.read(MOST_STDIN + 1)
+    if len(data) > MOST_STDIN:
+        gathering.notes.append(f"only the first {MOST_STDIN >> 20} MiB of {what} were read")
+    return data[:MOST_STDIN]
+
+
+def _add_path(gathering: Gathering, path: str, label: str) -> None:
+    """Take in what the user named; unlike a link inside a folder, a link given by name is followed."""
+    try:
+        status = Path(path).stat()
+        if stat.S_ISDIR(status.st_mode):
+            os.scandir(path).close()
+            _walk(gathering, Path(path), label)
+        elif stat.S_ISREG(status.st_mode):
+            gathering.add_file(Path(path), label or Path(path).name, status)
+        elif stat.S_ISFIFO(status.st_mode):
+            _add_pipe(gathering, path, label or Path(path).name)
+        else:
+            raise SourceError(path, "a device or a socket, not a file or a folder")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise SourceError(path, reason.lower()) from error
+
+
+def _add_pipe(gathering: Gathering, path: str, name: str) -> None:
+    """Read a pipe such as `<(kubectl logs pod)`; one that nobody writes to is empty, not waited for."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
+        os.set_blocking(pipe.fileno(), True)
+        gathering.add_bytes(name, _bounded(pipe, gathering, name))
+
+
+def _walk(gathering: Gathering, root: Path, label: str) -> None:
+    """Take in a folder's files, its own before those of its folders."""
+    real = os.path.realpath(root)
+    folders = [root]
+    while folders:
+        folder = folders.pop(0)
+        try:
+            with os.scandir(folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            gathering.notes.append(f"{_shown(folder, root)}: not read ({(error.strerror or str(error)).lower()})")
+            continue
+        for entry in entries:
+            shown = _shown(Path(entry.path), root)
+            if is_ignored(shown):
+                continue
+            if entry.is_symlink():
+                _note_link(gathering, entry.path, shown, real)
+            elif entry.is_dir(follow_symlinks=False):
+                if not is_ignored(f"{shown}/file"):
+                    folders.append(Path(entry.path))
+            elif not entry.is_file(follow_symlinks=False):
+                gathering.notes.append(f"{shown}: a pipe, socket or device, not read")
+            elif gathering.is_full(str(root)):
+                return
+            else:
+                name = f"{label}/{shown}" if label else shown
+                try:
+                    gathering.add_file(Path(entry.path), name, entry.stat(follow_symlinks=False))
+                except OSError as error:
+                    gathering.add_unreadable(name, error)
+
+
+def _shown(path: Path, root: Path) -> str:
+    """A path relative to the run, as valid text even where the file's name is none."""
+    return os.fsencode(path.relative_to(root).as_posix()).decode("utf-8", "replace")
+
+
+def _note_link(gathering: Gathering, path: str, shown: str, root: str) -> None:
+    """A link inside the run leads to what is read anyway; one that leaves it is not followed."""
+    target = Path(os.path.realpath(path))
+    if not target.exists():
+        gathering.notes.append(f"{shown}: a link to nothing")
+    elif target != Path(root) and Path(root) not in target.parents:
+        gathering.notes.append(f"{shown}: a link out of the folder, not followed")

@@ -1,0 +1,148 @@
+"""Files become inputs: one each, or one for each member of an archive."""
+
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from forensics.model import Source
+from forensics.sources.describe import AT_ONCE, describe_plain, describe_stream
+from forensics.sources.encoding import wide_encoding
+from forensics.sources.input import FileOpener, Input, bytes_opener, file_opener
+from forensics.sources.names import is_ignored
+from forensics.sources.sniff import HEAD
+from forensics.sources.unpack import Damage, is_packed, may_be_archive
+
+if TYPE_CHECKING:  # tarfile and zipfile load only where there is an archive
+    from forensics.sources.archive import Member
+
+MOST_FILES = 20_000
+DEPTH = 2
+NESTED = 64 << 20
+"""The largest archive inside an archive that is opened; it is held in memory."""
+
+_UNPACKED_AT_ONCE = 1 << 30
+
+
+@dataclass(slots=True)
+class Gathering:
+    """Inputs found so far, and what was left out in words."""
+
+    inputs: list[Input] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unpacked: int = 0
+
+    def is_full(self, name: str) -> bool:
+        """Tell, and note once, that no more files are taken in."""
+        if len(self.inputs) < MOST_FILES:
+            return False
+        note = f"{name}: more than {MOST_FILES} files, the rest was not read"
+        if not any(kept.endswith("files, the rest was not read") for kept in self.notes):
+            self.notes.append(note)
+        return True
+
+    def add_file(self, path: Path, name: str, status: os.stat_result) -> None:
+        """Take in a regular file on disk.
+
+        Args:
+            path: where it is.
+            name: how it is shown.
+            status: its `stat`.
+
+        Raises:
+            OSError: it cannot be opened or read.
+        """
+
+        def opener() -> BinaryIO:
+            return path.open("rb")
+
+        with opener() as file:
+            head = file.read(HEAD)
+        if self._add_archive(name, head, opener, depth=0):
+            return
+        packed = is_packed(head)
+        source = Source(name, "text", status.st_size, mtime=status.st_mtime)
+        made = Input(source, file_opener(path), measured=not packed)
+        if packed:
+            describe_stream(made, status.st_size)
+        else:
+            with opener() as file:
+                describe_plain(made, file, head, status.st_size)
+            if wide_encoding(head) is None:
+                made.plain_path = path
+        self.inputs.append(made)
+
+    def add_bytes(self, name: str, data: bytes, depth: int = 0, mtime: float | None = None) -> None:
+        """Take in a file held in memory."""
+        head = data[:HEAD]
+        if self._add_archive(name, head, partial(io.BytesIO, data), depth):
+            return
+        packed = is_packed(head)
+        made = Input(Source(name, "text", len(data), mtime=mtime), bytes_opener(data), measured=not packed)
+        if packed:
+            describe_stream(made, len(data))
+        else:
+            describe_plain(made, io.BytesIO(data), head, len(data))
+        self.inputs.append(made)
+
+    def add_unreadable(self, name: str, error: OSError) -> None:
+        """List a file that is there but cannot be read."""
+        why = (error.strerror or str(error)).lower()
+        self.notes.append(f"{name}: not read ({why})")
+        self.inputs.append(Input(Source(name, "text", 0, read="skipped", why=why), lambda _: iter(())))
+
+    def _add_archive(self, name: str, head: bytes, opener: FileOpener, depth: int) -> bool:
+        """Take in the members of a file that is an archive; False where it is none."""
+        if not may_be_archive(head):
+            return False
+        from forensics.sources.archive import archive_kind, list_members
+
+        kind = archive_kind(name, opener)
+        if kind is None:
+            return False
+        if depth >= DEPTH:
+            self.notes.append(f"{name}: an archive {DEPTH} archives deep, not opened")
+            return True
+        listing = list_members(kind, opener)
+        if listing.damage.why:
+            self.notes.append(f"{name}: {listing.damage.why}")
+        if not listing.members and listing.damage.cut:
+            source = Source(name, "binary", len(head), state="cut", read="partial", why=listing.damage.why)
+            self.inputs.append(Input(source, lambda _: iter(())))
+        for member in listing.members:
+            if is_ignored(member.name):
+                continue
+            if self.is_full(name):
+                break
+            self._add_member(f"{name}!{member.name}", member, depth)
+        return True
+
+    def _add_member(self, name: str, member: Member, depth: int) -> None:
+        head = _first(member, HEAD)
+        if may_be_archive(head):
+            from forensics.sources.archive import archive_kind
+
+            data = _first(member, NESTED)
+            if archive_kind(name, partial(io.BytesIO, data)) is not None:
+                self.add_bytes(name, data, depth + 1, member.mtime)
+                return
+        made = Input(Source(name, "text", member.size, mtime=member.mtime), member.opener, measured=False)
+        self.unpacked += member.size
+        describe_stream(made, member.size if self.unpacked <= _UNPACKED_AT_ONCE else AT_ONCE + 1)
+        self.inputs.append(made)
+
+
+def _first(member: Member, limit: int) -> bytes:
+    """The first bytes of a member as they are stored."""
+    parts: list[bytes] = []
+    left = limit
+    for block in member.raw(Damage()):
+        parts.append(block[:left])
+        left -= len(parts[-1])
+        if left <= 0:
+            break
+    return b"".join(parts)

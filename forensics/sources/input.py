@@ -1,0 +1,123 @@
+"""One stream of evidence: its metadata, and its bytes in bounded pieces."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from forensics.model import Read, Source, State
+from forensics.sources.encoding import transcode
+from forensics.sources.unpack import Damage, decompress
+
+CHUNK = 1 << 20
+NUL_TAIL = 16
+"""NUL bytes at the end from which on they count as damage of the file system."""
+
+Opener = Callable[[Damage], Iterator[bytes]]
+"""Starts reading anew: yields the unpacked bytes, and notes in the `Damage` what could not be read."""
+
+FileOpener = Callable[[], BinaryIO]
+"""Opens a file anew and at its beginning, as it lies on disk or in memory."""
+
+
+@dataclass(slots=True, eq=False)
+class Input:
+    """One evidence stream.
+
+    `source` describes it; whoever learns more replaces it (a `Source` is frozen).
+    Reading starts anew with each call of `chunks` or `read`; neither ever raises:
+    what could not be read is told by `source.read`, `state` and `why`. A rotated log
+    (`train.log.1`, `train.log`) is several inputs, each with its own path and line
+    numbers, in the order in which they were written and with one attempt number.
+
+    `plain_path` names the file on disk whose bytes are exactly those of `chunks`,
+    for readers that want to split a large file; None for anything packed or transcoded.
+    """
+
+    source: Source
+    opener: Opener = field(repr=False)
+    plain_path: Path | None = None
+    measured: bool = True
+
+    @classmethod
+    def from_bytes(cls, path: str, data: bytes) -> Input:
+        """Make the input of one file held in memory, sniffed as a file on disk is.
+
+        Of an archive it is the first member.
+        """
+        from forensics.sources.gather import Gathering  # builds inputs, so it cannot be imported first
+
+        gathering = Gathering()
+        gathering.add_bytes(path, data)
+        if gathering.inputs:
+            return gathering.inputs[0]
+        return cls(Source(path, "binary", len(data), read="skipped", why="an empty archive"), lambda _: iter(()))
+
+    def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
+        """Yield the content: unpacked, and as UTF-8 where it was UTF-16.
+
+        Args:
+            size: the most bytes in one piece.
+
+        Yields:
+            Pieces of 1 to `size` bytes.
+        """
+        damage = Damage()
+        total = nuls = 0
+        try:
+            for block in self.opener(damage):
+                for at in range(0, len(block), size):
+                    piece = block[at : at + size] if len(block) > size else block
+                    if not piece:
+                        continue
+                    kept = piece.rstrip(b"\0")
+                    nuls = nuls + len(piece) if not kept else len(piece) - len(kept)
+                    total += len(piece)
+                    yield piece
+        except (OSError, ValueError, EOFError, MemoryError) as error:
+            damage.note(f"reading stopped after {total} bytes: {error}")
+        self._learn(total, nuls, damage)
+
+    def read(self, limit: int) -> bytes:
+        """Return the first `limit` bytes of the content."""
+        taken = io.BytesIO()
+        for piece in self.chunks(min(CHUNK, max(limit, 1))):
+            taken.write(piece[: limit - taken.tell()])
+            if taken.tell() >= limit:
+                break
+        return taken.getvalue()
+
+    def _learn(self, total: int, nuls: int, damage: Damage) -> None:
+        """Keep what a complete pass has shown of a stream that could not be measured before."""
+        source = self.source
+        if damage.why and damage.why not in source.why:
+            why = f"{source.why}; {damage.why}" if source.why else damage.why
+            read: Read = "skipped" if source.read == "skipped" else "partial"
+            source = replace(source, why=why, read=read, state="cut" if damage.cut else source.state)
+        if not self.measured:
+            state: State = "nul-tail" if source.state in {"whole", "torn"} and nuls >= NUL_TAIL else source.state
+            source = replace(source, bytes=total, nul_bytes=nuls, state=state)
+            self.measured = True
+        self.source = source
+
+
+def file_opener(path: Path) -> Opener:
+    """Read a file on disk, unpacked."""
+
+    def opened(damage: Damage) -> Iterator[bytes]:
+        with path.open("rb", buffering=0) as file:
+            yield from transcode(decompress(file, damage))
+
+    return opened
+
+
+def bytes_opener(data: bytes) -> Opener:
+    """Read bytes in memory, unpacked."""
+
+    def opened(damage: Damage) -> Iterator[bytes]:
+        yield from transcode(decompress(io.BytesIO(data), damage))
+
+    return opened

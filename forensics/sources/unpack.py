@@ -1,0 +1,278 @@
+"""Compressed streams, unpacked piece by piece: gzip, Zstandard, xz, bzip2, one inside another.
+
+What a damaged or cut file still holds is kept, and every limit that is hit is told.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+BLOCK = 1 << 18
+DEPTH = 3
+RATIO = 300
+RATIO_FROM = 64 << 20
+MOST_UNPACKED = 32 << 30
+_LZMA_MEMORY = 512 << 20
+_ZSTD_WINDOW = 1 << 27
+
+
+class Readable(Protocol):
+    """All that is asked of a file."""
+
+    def read(self, size: int, /) -> bytes | None:
+        """Return up to `size` bytes, and none at the end."""
+        ...
+
+
+@dataclass(slots=True)
+class Damage:
+    """What could not be read of a stream, in words; `cut` says that its end is missing."""
+
+    why: str = ""
+    cut: bool = False
+
+    def note(self, why: str, *, cut: bool = True) -> None:
+        """Add a reason."""
+        self.why = f"{self.why}; {why}" if self.why else why
+        self.cut = self.cut or cut
+
+
+class Pipe:
+    """An iterator of byte strings as a file that can only be read forward."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._rest = b""
+        self.taken = 0
+
+    def read(self, size: int = BLOCK) -> bytes:
+        """Return exactly `size` bytes, or what is left."""
+        parts = [self._rest[:size]]
+        self._rest = self._rest[size:]
+        missing = size - len(parts[0])
+        while missing > 0:
+            block = next(self._blocks, None)
+            if block is None:
+                break
+            parts.append(block[:missing])
+            self._rest = block[missing:]
+            missing -= len(parts[-1])
+        data = b"".join(parts)
+        self.taken += len(data)
+        return data
+
+
+class _Zlib:
+    """zlib's decompressor with the manners of bz2's and lzma's."""
+
+    def __init__(self) -> None:
+        library: Any = zlib
+        with contextlib.suppress(ImportError):
+            from isal import isal_zlib  # about three times as fast
+
+            library = isal_zlib
+        self._error: type[Exception] = library.error
+        self._inner: Any = library.decompressobj(wbits=31)
+        self._tail = b""
+        self._full = False
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        try:
+            out: bytes = self._inner.decompress(self._tail + data, most)
+        except self._error as error:
+            raise ValueError(str(error)) from error
+        self._tail = self._inner.unconsumed_tail
+        self._full = len(out) >= most
+        return out
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._tail and not self._full
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._inner.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._inner.unused_data)
+
+
+class _Zstd:
+    """Zstandard's decompressor, fed so little at a time that its output stays small."""
+
+    def __init__(self) -> None:
+        import zstandard
+
+        self._inner = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
+        self._error = zstandard.ZstdError
+        self._tail = memoryview(b"")
+        self._portion = 256
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        if data:
+            self._tail = memoryview(bytes(self._tail) + data)
+        portion, self._tail = self._tail[: self._portion], self._tail[self._portion :]
+        try:
+            out = self._inner.decompress(bytes(portion))
+        except self._error as error:
+            raise ValueError(str(error)) from error
+        self._portion = min(max(self._portion * most // max(len(out), 1), 64), BLOCK >> 1, self._portion * 4)
+        return out
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._tail
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data + bytes(self._tail)
+
+
+def _lzma() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(memlimit=_LZMA_MEMORY)
+
+
+def _members(
+    decoder: Any, make: Callable[[], Any], magic: bytes, blocks: Iterator[bytes], damage: Damage
+) -> Iterator[bytes]:
+    """Run decompressors of one kind over packed members that follow one another."""
+    begun = False
+    produced = 0
+    for block in blocks:
+        data = block
+        while True:
+            if decoder.eof:
+                data = (decoder.unused_data + data).lstrip(b"\0")
+                if not data:
+                    break
+                if not data.startswith(magic[: len(data)]):
+                    damage.note(f"other data follows the packed data after {produced} bytes", cut=False)
+                    return
+                decoder, begun = make(), False
+            try:
+                out = decoder.decompress(data, BLOCK)
+            except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
+                damage.note(f"the packed data is damaged after {produced} bytes ({error})")
+                return
+            begun = True
+            produced += len(out)
+            if out:
+                yield out
+            data = b""
+            if not decoder.eof and decoder.needs_input:
+                break
+    if begun and not decoder.eof:
+        damage.note(f"the packed file ends too early, after {produced} bytes of content")
+
+
+_CODECS: tuple[tuple[bytes, Callable[[], Any]], ...] = (
+    (b"\x1f\x8b", _Zlib),
+    (b"\x28\xb5\x2f\xfd", _Zstd),
+    (b"\xfd7zXZ\x00", _lzma),
+    (b"BZh", bz2.BZ2Decompressor),
+)
+_BZIP2_BLOCKS = {b"1AY&SY", b"\x17rE8P\x90"}
+
+
+def _codec(head: bytes) -> tuple[bytes, Callable[[], Any]] | None:
+    for magic, make in _CODECS:
+        if head.startswith(magic) and (magic != b"BZh" or head[4:10] in _BZIP2_BLOCKS):
+            return magic, make
+    return None
+
+
+def is_packed(head: bytes) -> bool:
+    """Tell whether a file beginning with these bytes is compressed (not whether it is an archive)."""
+    return _codec(head) is not None
+
+
+def may_be_archive(head: bytes) -> bool:
+    """Tell from a file's first bytes whether it could be an archive of files."""
+    return is_packed(head) or head.startswith((b"PK\x03\x04", b"PK\x05\x06")) or head[257:262] == b"ustar"
+
+
+def file_blocks(file: Readable) -> Iterator[bytes]:
+    """Yield a file's bytes as they are."""
+    while True:
+        block = file.read(BLOCK)
+        if not block:
+            return
+        yield block
+
+
+def limited(blocks: Iterator[bytes], taken: Callable[[], int], damage: Damage) -> Iterator[bytes]:
+    """Pass a stream on until it has grown beyond what any log packs to.
+
+    Args:
+        blocks: unpacked bytes.
+        taken: how many packed bytes have been read so far.
+        damage: told when the limit ends the stream.
+    """
+    produced = 0
+    for block in blocks:
+        produced += len(block)
+        if produced > MOST_UNPACKED or (produced > RATIO_FROM and produced > RATIO * max(taken(), 1)):
+            damage.note(
+                f"it unpacks to more than {RATIO} times its size: only the first {produced >> 20} MiB were read",
+                cut=False,
+            )
+            yield block
+            return
+        yield block
+
+
+def unpack(blocks: Iterator[bytes], damage: Damage) -> Iterator[bytes]:
+    """Yield a stream's content, through as many layers of compression as it has.
+
+    A stream that is not compressed passes through unchanged.
+    """
+    count = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal count
+        for block in blocks:
+            count += len(block)
+            yield block
+
+    stream: Iterator[bytes] = counted()
+    packed = False
+    for depth in range(DEPTH + 1):
+        first = next(stream, b"")
+        stream = _chain(first, stream)
+        codec = _codec(first)
+        if codec is None:
+            break
+        if depth == DEPTH:
+            damage.note(f"it is packed more than {DEPTH} times over")
+            return
+        packed = True
+        magic, make = codec
+        try:
+            decoder = make()
+        except ImportError as error:
+            damage.note(f"the package that unpacks this file is not installed ({error})")
+            return
+        stream = _members(decoder, make, magic, stream, damage)
+    yield from limited(stream, lambda: count, damage) if packed else stream
+
+
+def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from rest
+
+
+def decompress(file: Readable, damage: Damage) -> Iterator[bytes]:
+    """Yield the content of a file, unpacked if it is compressed."""
+    return unpack(file_blocks(file), damage)

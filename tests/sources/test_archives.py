@@ -1,0 +1,130 @@
+"""Archives: members are inputs, damage is told, and nothing leads outside."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from forensics.sources import find, find_in_memory
+from forensics.sources.archive import KEPT
+
+LOG = b"".join(b"step %d | loss 2.%d\n" % (i, i * 7919 % 1000) for i in range(5000))
+
+
+def tar(files: Mapping[str, bytes], mode: str = "w:gz") -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode=mode) as archive:  # type: ignore[call-overload]
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz", "w:bz2"])
+def test_members_of_a_tar_are_inputs(mode: str, tmp_path: Path) -> None:
+    """Each regular file is read under `archive!member`, packed members too; code is left out as in a folder."""
+    files = {"run/train.log": LOG, "run/gpu.log.gz": gzip.compress(LOG), "run/x.py": b"pass\n", "run/exit_code": b"1\n"}
+    (tmp_path / "logs.tar").write_bytes(tar(files, mode))
+    found = find([str(tmp_path)])
+    assert {made.source.path: made.read(1 << 20) for made in found.inputs} == {
+        "logs.tar!run/train.log": LOG,
+        "logs.tar!run/gpu.log.gz": LOG,
+        "logs.tar!run/exit_code": b"1\n",
+    }
+    assert all(made.source.bytes == len(made.read(1 << 20)) for made in found.inputs)
+    assert not found.notes
+
+
+def test_members_of_a_zip_are_inputs() -> None:
+    """A zip is read like a folder."""
+    found = find_in_memory({"a.zip": zipped({"train.log": LOG, "deep/exit_code": b"1\n"})})
+    assert {made.source.path: made.source.kind for made in found.inputs} == {
+        "a.zip!train.log": "training-log",
+        "a.zip!deep/exit_code": "exit-code",
+    }
+
+
+def test_a_member_too_large_to_keep_is_read_in_place() -> None:
+    """Memory is bounded: a large member is found again by its position."""
+    large = b"".join(b"step %d | loss 2.5\n" % i for i in range(KEPT // 16))
+    assert len(large) > KEPT
+    found = find_in_memory({"a.tgz": tar({"small.log": LOG, "large.log": large, "last.log": LOG})})
+    contents = {made.source.path: b"".join(made.chunks()) for made in found.inputs}
+    assert contents == {"a.tgz!small.log": LOG, "a.tgz!large.log": large, "a.tgz!last.log": LOG}
+
+
+def test_an_archive_in_an_archive_is_opened_and_no_deeper() -> None:
+    """Two levels are opened; a third is named and left."""
+    two = zipped({"in.tgz": tar({"train.log": LOG})})
+    found = find_in_memory({"out.zip": two})
+    assert [made.source.path for made in found.inputs] == ["out.zip!in.tgz!train.log"]
+    found = find_in_memory({"more.zip": zipped({"out.zip": two})})
+    assert not found.inputs
+    assert "archives deep, not opened" in found.notes[0]
+
+
+def test_a_cut_tar_keeps_its_readable_members() -> None:
+    """Members before the cut are whole; the one at the cut is partial and says so; the archive is noted."""
+    packed = tar({"a.log": LOG, "b.log": LOG[::-1]})
+    found = find_in_memory({"logs.tgz": packed[: len(packed) - 6000]})
+    first, second = (made.source for made in found.inputs)
+    assert (first.path, first.state, first.read) == ("logs.tgz!a.log", "whole", "all")
+    assert (second.path, second.state, second.read) == ("logs.tgz!b.log", "cut", "partial")
+    assert 0 < second.bytes < len(LOG)
+    assert "too early" in found.notes[0]
+
+
+def test_a_zip_without_its_directory_is_salvaged() -> None:
+    """The directory stands last in a zip, so a cut one has lost it; its members are still there."""
+    packed = zipped({"a.log": LOG, "b.log": LOG})
+    found = find_in_memory({"logs.zip": packed[: len(packed) - 200]})
+    assert [made.source.path for made in found.inputs] == ["logs.zip!a.log", "logs.zip!b.log"]
+    assert found.inputs[0].read(1 << 20) == LOG
+    assert "damaged or cut" in found.notes[0]
+
+
+@pytest.mark.parametrize("junk", [b"PK\x03\x04" + bytes(40), b"PK\x05\x06" + bytes(4), b"\x1f\x8b\x08" + bytes(40)])
+def test_a_ruined_archive_is_an_input_that_could_not_be_read(junk: bytes) -> None:
+    """Nothing readable inside is still told, not raised."""
+    found = find_in_memory({"logs.zip": junk})
+    assert [(made.source.state in {"cut", "empty"}, made.read(10)) for made in found.inputs] == [(True, b"")]
+
+
+def test_hostile_members_stay_inside(tmp_path: Path) -> None:
+    """Names that climb out are only names; links and devices are counted, not followed."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name in ("../../etc/evil.log", "/abs/train.log"):
+            info = tarfile.TarInfo(name)
+            info.size = len(LOG)
+            archive.addfile(info, io.BytesIO(LOG))
+        link = tarfile.TarInfo("passwd.log")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    (tmp_path / "x.tar").write_bytes(buffer.getvalue())
+    found = find([str(tmp_path / "x.tar")])
+    assert sorted(made.source.path for made in found.inputs) == ["x.tar!abs/train.log", "x.tar!etc/evil.log"]
+    assert "1 links or devices in it were not followed" in found.notes[0]
+
+
+def test_a_checkpoint_is_a_zip_but_no_archive() -> None:
+    """What torch.save writes is one file, left unread with the reason."""
+    found = find_in_memory({"model.pt": zipped({"archive/data.pkl": b"x", "archive/data/0": bytes(100)})})
+    (made,) = found.inputs
+    assert (made.source.kind, made.source.read) == ("checkpoint", "skipped")
+    assert made.source.why

@@ -1,0 +1,144 @@
+"""Several tries in one folder are told from the many files of one try."""
+
+from __future__ import annotations
+
+import pytest
+
+from forensics.sources import find_in_memory
+
+
+def log(hour: int, *, stamped: bool = True) -> bytes:
+    """A log of three minutes, with or without times."""
+    stamp = f"2026-11-29 {hour:02d}:0%d:00 INFO " if stamped else ""
+    return "".join((stamp % i if stamped else "") + f"step {i} | loss 2.5\n" for i in range(4)).encode()
+
+
+def attempts(files: dict[str, bytes]) -> dict[str, int]:
+    return {made.source.path: made.source.attempt for made in find_in_memory(files).inputs}
+
+
+BARE = log(0, stamped=False)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"attempt1.log": log(10), "attempt2.log": log(12)},
+        {"try1.log": BARE, "try2.log": BARE},
+        {"a/attempt_0/0/stdout.log": log(10), "a/attempt_1/0/stdout.log": log(10)},
+        {"train_old.log": BARE, "train_new.log": BARE},
+        {"train.log": log(12), "train2.log": log(14)},
+        {"train2.log": log(10), "train.log": log(12)},
+        {"slurm-123.out": BARE, "slurm-124.out": BARE},
+        {"run1/train.log": log(10), "run2/train.log": log(14)},
+        {"train_20260301_1000.log": BARE, "train_20260302_0900.log": BARE},
+        {"train.log": BARE, "train_retry1.log": BARE},
+    ],
+)
+def test_tries_are_numbered_oldest_first(files: dict[str, bytes]) -> None:
+    """Names that count, dates in names, and times that do not overlap make tries; the last one is the highest."""
+    assert list(map(attempts(files).get, files)) == [0, 1]
+
+
+def test_names_that_grow_are_tries_even_without_times() -> None:
+    """`train`, `train_flex`, `train_flex2`: each relaunch got a longer name."""
+    files = {"train_stdout.log": BARE, "train_stdout_flex.log": BARE, "train_stdout_flex2.log": BARE}
+    assert list(attempts(files).values()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"rank_0.log": log(10), "rank_1.log": log(10)},
+        {"node0.log": log(10), "node1.log": log(12)},
+        {"worker-0.log": BARE, "worker-1.log": BARE},
+        {"0/stdout.log": BARE, "1/stdout.log": BARE, "1/stderr.log": BARE},
+        {"log.0": BARE, "log.1": BARE},
+        {"0.log": BARE, "1.log": BARE},
+        {"job.out": BARE, "job.err": BARE},
+        {"slurm-123_0.out": BARE, "slurm-123_1.out": BARE},
+        {"run1.log": log(10), "run2.log": log(10)},
+        {"train.log": log(10), "eval.log": log(12)},
+        {"train.log": log(10), "train_eval.log": log(12)},
+        {"train.log": BARE, "train_b.log": BARE},
+        {"train.log.2": log(9), "train.log.1": log(10), "train.log": log(11)},
+    ],
+)
+def test_files_of_one_try_share_its_number(files: dict[str, bytes]) -> None:
+    """Ranks, nodes, streams, rotated parts, and logs that ran at the same time or serve another purpose."""
+    assert set(attempts(files).values()) == {0}
+
+
+def test_what_is_no_log_belongs_to_the_last_try_unless_its_folder_says_otherwise() -> None:
+    """The exit code and the GPU table describe the run in question."""
+    files = {
+        "attempt1/train.log": log(10),
+        "attempt1/exit_code": b"1\n",
+        "attempt2/train.log": log(12),
+        "nvidia-smi.txt": b"No devices were found\n",
+        "launch.sh": b"#!/bin/bash\ntorchrun x.py\n",
+    }
+    assert attempts(files) == {
+        "attempt1/train.log": 0,
+        "attempt1/exit_code": 0,
+        "attempt2/train.log": 1,
+        "nvidia-smi.txt": 1,
+        "launch.sh": 1,
+    }
+
+
+def test_a_log_of_another_purpose_belongs_to_the_last_try() -> None:
+    """One server log beside three training logs is not the oldest of four."""
+    files = {"train1.log": log(9), "train2.log": log(10), "train3.log": log(11), "server.log": log(11)}
+    assert attempts(files) == {"train1.log": 0, "train2.log": 1, "train3.log": 2, "server.log": 2}
+
+
+def test_logs_without_years_are_ordered_beside_those_with_years() -> None:
+    """A glog line prints no year; it is taken from the logs that have one."""
+    glog = b"".join(b"W1128 10:0%d:00.000000 12 x.py:1] step\n" % i for i in range(4))
+    assert attempts({"train2.log": glog, "train.log": log(12)}) == {"train.log": 1, "train2.log": 0}
+
+
+def test_rotated_parts_stand_oldest_first_each_with_its_own_lines() -> None:
+    """Parts keep their own path, so that a line number can be opened; dates are older than numbers."""
+    files = {
+        "train.log": log(12),
+        "train.log.1": log(11),
+        "train.log.10": log(9),
+        "train.log.2": log(10),
+        "train.log-20261128": log(8),
+    }
+    order = ["train.log-20261128", "train.log.10", "train.log.2", "train.log.1", "train.log"]
+    assert [made.source.path for made in find_in_memory(files).inputs] == order
+    dotted = find_in_memory({"train.log": log(12), "train.1.log": log(11), "train.2.log": log(10)})
+    assert [made.source.path for made in dotted.inputs] == ["train.2.log", "train.1.log", "train.log"]
+
+
+@pytest.mark.parametrize(
+    ("path", "rank", "host"),
+    [
+        ("rank_3.log", 3, None),
+        ("logs/train.rank12.log", 12, None),
+        ("nccl_trace_rank_1", 1, None),
+        ("attempt_0/3/stderr.log", 3, None),
+        ("log.3", 3, None),
+        ("node0.log", None, "node0"),
+        ("dmesg-node07.txt", None, "node07"),
+        ("worker-1/train.log", None, "worker-1"),
+        ("node1_rank_5.log.gz", 5, "node1"),
+        ("train.log", None, None),
+        ("frank7.log", None, None),
+        ("2026/train.log", None, None),
+    ],
+)
+def test_names_hint_at_ranks_and_hosts(path: str, rank: int | None, host: str | None) -> None:
+    """A file of one rank or node says so in its name."""
+    (made,) = find_in_memory({path: BARE}).inputs
+    assert (made.source.rank, made.source.host) == (rank, host)
+
+
+def test_numbered_logs_that_ran_together_are_ranks() -> None:
+    """`0.log`, `1.log` and `train.log.0`, `train.log.1` without a `train.log` tell their ranks by number."""
+    for names in (("0.log", "1.log", "2.log"), ("train.log.0", "train.log.1", "train.log.2")):
+        found = find_in_memory(dict.fromkeys(names, BARE))
+        assert {made.source.path: made.source.rank for made in found.inputs} == dict(zip(names, range(3), strict=True))
