@@ -1,0 +1,74 @@
+"""The GPU kernel's own voice: `printf` from a device-side assertion.
+
+    .../IndexKernelUtils.cu:16: gather_kernel: block: [7,0,0], thread: [20,0,0] Assertion `ind < size` failed.
+
+One event for a run of lines with the same assertion (there is one per thread), with
+fields file, file_line, kernel, assertion, count. Source: aten/src/ATen/native/cuda.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from forensics.model import Context, Event, Record
+from forensics.text.lazy import lazy
+
+_ASSERT = lazy(
+    r"(?P<file>[^\s:]{1,300}\.(?:cu|cuh|h|hpp|hip)):(?P<file_line>\d+): (?P<kernel>.{0,600}?): "
+    r"block: \[(?P<block>[\d,]+)\], thread: \[[\d,]+\] Assertion `(?P<assertion>.{1,400}?)` failed"
+)
+
+
+class DeviceAssert:
+    """See the module's text."""
+
+    speaker = "device"
+    triggers = ("` failed.",)
+    follow = 0
+
+    def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
+        """Yield one event for each run of equal assertions."""
+        first: tuple[Record, re.Match[str]] | None = None
+        last: Record | None = None
+        count = 0
+        for record in records:
+            found = _ASSERT.search(record.text) if "Assertion `" in record.text else None
+            same = found and first and found["assertion"] == first[1]["assertion"] and record.rank == first[0].rank
+            if first and last and not same:
+                yield _event(first, last, count, context)
+                first, count = None, 0
+            if found:
+                first = first or (record, found)
+                last = record
+                count += 1
+        if first and last:
+            yield _event(first, last, count, context)
+
+
+def _event(first: tuple[Record, re.Match[str]], last: Record, count: int, context: Context) -> Event:
+    record, found = first
+    return Event(
+        speaker="device",
+        kind="assert",
+        path=context.source.path,
+        line=record.line.number,
+        end_line=last.line.number,
+        text=record.raw,
+        message=record.text,
+        time=record.time,
+        rank=record.rank,
+        lane=record.lane,
+        host=record.host,
+        pid=record.pid,
+        fields={
+            "file": found["file"],
+            "file_line": int(found["file_line"]),
+            "kernel": found["kernel"],
+            "assertion": found["assertion"],
+            "count": count,
+        },
+    )
+
+
+PARSER = DeviceAssert()

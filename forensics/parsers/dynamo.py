@@ -1,0 +1,83 @@
+"""torch.compile's voice in a log: recompile limits and graph breaks.
+
+    W1129 12:43:33.8 490 torch/_dynamo/convert_frame.py:1743] [0/8] torch._dynamo hit config.recompile_limit (8)
+    W1129 12:43:33.8 490 torch/_dynamo/convert_frame.py:1743] [0/8]    function: 'f' (/train.py:72)
+
+Events: `recompile-limit` (fields limit, name, function, where, reason), `graph-break`.
+What is raised instead of logged is an exception's voice. Source: torch/_dynamo/convert_frame.py
+and symbolic_convert.py, 2.0 to 2.11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from forensics.model import Context, Event, Record, Value
+from forensics.text.lazy import lazy
+
+_LIMIT = lazy(r"torch\._dynamo hit config\.(?P<name>\w+) \((?P<limit>\d+)\)")
+_FUNCTION = lazy(r"function: '(?P<function>[^']{1,300})' \((?P<where>[^)]{1,400})\)")
+_REASON = lazy(r"(?:last reason|reasons): +(?P<reason>.{1,2000})")
+_BREAK = lazy(r"Graph [Bb]reak (?:in user code at (?P<where>\S{1,400})|Reason: (?P<reason>.{1,1000}))")
+
+
+class Dynamo:
+    """See the module's text."""
+
+    speaker = "dynamo"
+    triggers = ("torch._dynamo hit config.", "Graph break in user code", "Graph Break Reason")
+    follow = 4
+
+    def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
+        """Yield the events; the lines that explain a limit are folded into it."""
+        open_: Event | None = None
+        for record in records:
+            if limit := _LIMIT.search(record.text):
+                if open_:
+                    yield open_
+                fields: dict[str, Value] = {"limit": int(limit["limit"]), "name": limit["name"]}
+                open_ = _event(record, context, "recompile-limit", fields)
+            elif open_ and not record.line.gap and (more := _more(record.text)):
+                open_ = replace(
+                    open_,
+                    end_line=record.line.end,
+                    text=f"{open_.text}\n{record.raw}",
+                    fields={**open_.fields, **more},
+                )
+            else:
+                if open_:
+                    yield open_
+                    open_ = None
+                if found := _BREAK.search(record.text):
+                    yield _event(record, context, "graph-break", {k: v for k, v in found.groupdict().items() if v})
+        if open_:
+            yield open_
+
+
+def _more(text: str) -> dict[str, Value]:
+    for pattern in (_FUNCTION, _REASON):
+        if found := pattern.search(text):
+            return dict(found.groupdict())
+    return {}
+
+
+def _event(record: Record, context: Context, kind: str, fields: dict[str, Value]) -> Event:
+    return Event(
+        speaker="dynamo",
+        kind=kind,
+        path=context.source.path,
+        line=record.line.number,
+        end_line=record.line.end,
+        text=record.raw,
+        message=record.text,
+        time=record.time,
+        rank=record.rank,
+        lane=record.lane,
+        host=record.host,
+        pid=record.pid,
+        fields=fields,
+    )
+
+
+PARSER = Dynamo()

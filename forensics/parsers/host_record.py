@@ -1,0 +1,218 @@
+"""What commands told about the machine: `df`, `free`, `ulimit -a`, `/proc/meminfo`, `/proc/PID/limits`.
+
+    Filesystem      Size  Used Avail Use% Mounted on
+    shm              64M   64M   64K 100% /dev/shm
+
+Events: `filesystem` for each that is full or nearly so, and always for /dev/shm (fields
+mount, size_bytes, used_bytes, free_bytes, use_percent, inodes where `df -i` counts
+those); `memory` (total_bytes, used_bytes, free_bytes, available_bytes, swap_total_bytes,
+swap_free_bytes); `limits` (open_files, processes, locked_memory_bytes,
+virtual_memory_bytes, file_size_bytes, stack_bytes). Formats: coreutils df, procps free,
+bash and dash ulimit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from forensics.model import Context, Event, Value
+from forensics.text.lazy import lazy
+from forensics.text.sizes import parse_size
+
+NEARLY_FULL = 98
+_DF = lazy(r"Filesystem\s+(?:Type\s+)?(?P<unit>\S*(?:blocks|Size|Inodes))\s.*Mounted on\s*$")
+_DF_ROW = lazy(
+    r"(?P<filesystem>\S.{0,300}?)?\s+(?:(?P<type>[a-z][\w.]{1,30})\s+)?(?P<size>[\d.]{1,20}[KMGTPE]?)\s+(?P<used>[\d.]{1,20}[KMGTPE]?)\s+"
+    r"(?P<free>-?[\d.]{1,20}[KMGTPE]?)\s+(?P<percent>\d{1,3}%|-)\s+(?P<mount>/.{0,400})"
+)
+_UNIT = lazy(r"(?P<count>\d{1,6})(?P<unit>[BKMG]?)-blocks")
+_READ_ONLY = lazy(r"/snap/|/media/|/cdrom|/boot/efi|/sys/|/proc/|/run/")
+_FREE = lazy(r"\s+total\s+used\s+free\b(?P<rest>.*)")
+_FREE_ROW = lazy(r"(?P<name>Mem|Swap):\s+(?P<cells>[\d.A-Za-z ]{3,200})")
+_MEMINFO = lazy(r"(?P<name>MemTotal|MemFree|MemAvailable|SwapTotal|SwapFree):\s+(?P<kib>\d{1,18}) kB")
+_MEMINFO_FACTS = {
+    "MemTotal": "total_bytes",
+    "MemFree": "free_bytes",
+    "MemAvailable": "available_bytes",
+    "SwapTotal": "swap_total_bytes",
+    "SwapFree": "swap_free_bytes",
+}
+_VALUE = r"(?P<value>\d{1,18}|unlimited)"
+_LIMITS = (
+    lazy(rf"(?P<name>[A-Za-z][a-zA-Z -]{{2,40}}?)\s+\((?P<unit>[^)]{{0,24}}?),? ?-\w\)\s+{_VALUE}\s*"),  # bash
+    lazy(rf"-\w: (?P<name>[a-z][a-z -]{{2,40}}?)(?: \((?P<unit>\w{{1,16}})\))?\s+{_VALUE}\s*"),  # zsh
+    lazy(rf"(?P<name>[a-z][a-z ]{{2,40}}?)(?:\((?P<unit>\w{{1,16}})\)\s+|\s{{2,}}){_VALUE}\s*"),  # dash
+    lazy(rf"Max (?P<name>[a-z][a-z ]{{2,40}}?)\s{{2,}}{_VALUE}\s+(?:\d{{1,18}}|unlimited)\s*(?P<unit>\w{{0,16}})\s*"),
+)
+_LIMIT_FACTS = {
+    "open files": "open_files",
+    "file descriptors": "open_files",
+    "nofiles": "open_files",
+    "process": "processes",
+    "vmemory": "virtual_memory_bytes",
+    "max user processes": "processes",
+    "processes": "processes",
+    "max locked memory": "locked_memory_bytes",
+    "locked memory": "locked_memory_bytes",
+    "virtual memory": "virtual_memory_bytes",
+    "address space": "virtual_memory_bytes",
+    "file size": "file_size_bytes",
+    "stack size": "stack_bytes",
+    "stack": "stack_bytes",
+}
+_FACTORS = {"blocks": 512, "kbytes": 1024, "mbytes": 1 << 20, "bytes": 1}
+_MOST_LINES = 20_000
+
+
+class HostRecord:
+    """See the module's text."""
+
+    speaker = "host"
+    kinds = frozenset({"host-record"})
+
+    def parse(self, data: bytes, context: Context) -> Iterator[Event]:
+        """Yield the events in the order of their lines."""
+        lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")[:_MOST_LINES]
+        found = [
+            *_filesystems(lines, context),
+            *_memory(lines, context),
+            *_meminfo(lines, context),
+            *_limits(lines, context),
+        ]
+        yield from sorted(found, key=lambda event: event.line)
+
+
+def _event(kind: str, lines: list[str], first: int, last: int, fields: dict[str, Value], context: Context) -> Event:
+    """Build an event of the lines from index `first` to `last`."""
+    text = "\n".join(lines[first : last + 1])
+    return Event(
+        speaker="host",
+        kind=kind,
+        path=context.source.path,
+        line=first + 1,
+        end_line=last + 1,
+        text=text,
+        message=text.strip(),
+        rank=context.source.rank,
+        host=context.source.host,
+        fields={name: value for name, value in fields.items() if value is not None},
+    )
+
+
+def _filesystems(lines: list[str], context: Context) -> Iterator[Event]:
+    unit = ""
+    for at, line in enumerate(lines):
+        if head := _DF.match(line):
+            unit = head["unit"]
+            continue
+        row = _DF_ROW.fullmatch(line.rstrip()) if unit and len(line) < 1000 else None
+        if row is None:
+            # A long name stands on a line of its own, above its numbers.
+            unit = unit if not line.strip() or " " not in line.strip() else ""
+            continue
+        percent = int(row["percent"][:-1]) if row["percent"] != "-" else None
+        mount = row["mount"].strip()
+        name = (row["filesystem"] or "").strip()
+        if mount != "/dev/shm" and (  # noqa: S108 - the name of a mount in a listing
+            percent is None
+            or percent < NEARLY_FULL
+            or _READ_ONLY.match(mount)
+            or name.startswith(("/dev/loop", "/dev/sr"))
+        ):
+            continue
+        fields: dict[str, Value] = {"mount": mount, "use_percent": percent, "filesystem": name or None}
+        if "Inodes" in unit:
+            fields["inodes"] = True
+        else:
+            fields["size_bytes"] = _blocks(row["size"], unit)
+            fields["used_bytes"] = _blocks(row["used"], unit)
+            fields["free_bytes"] = _blocks(row["free"].lstrip("-"), unit)
+        yield _event("filesystem", lines, at, at, fields, context)
+
+
+def _blocks(cell: str, unit: str) -> int | None:
+    """Read a cell of `df`: with a suffix, or in blocks of the unit that the header names."""
+    match = _UNIT.fullmatch(unit)
+    if not cell.isdecimal() or match is None:
+        return parse_size(cell)
+    return int(cell) * int(match["count"]) * (parse_size(f"1{match['unit']}") or 1)
+
+
+def _memory(lines: list[str], context: Context) -> Iterator[Event]:
+    for at, line in enumerate(lines):
+        head = _FREE.match(line) if len(line) < 300 else None
+        if head is None:
+            continue
+        names = ["total", "used", "free", *head["rest"].split()]
+        fields: dict[str, Value] = {}
+        last = at
+        unit = ""
+        for below in range(at + 1, min(at + 5, len(lines))):
+            row = _FREE_ROW.match(lines[below])
+            if row is None:
+                continue
+            cells = dict(zip(names, row["cells"].split(), strict=False))
+            unit = _unit(cells.get("total", "")) if row["name"] == "Mem" else unit
+            sizes = {name: _size(cell, unit) for name, cell in cells.items()}
+            if row["name"] == "Mem":
+                for name in ("total", "used", "free", "available"):
+                    fields[f"{name}_bytes"] = sizes.get(name)
+            else:
+                fields["swap_total_bytes"], fields["swap_free_bytes"] = sizes.get("total"), sizes.get("free")
+            last = below
+        if "total_bytes" in fields:
+            yield _event("memory", lines, at, last, fields, context)
+
+
+def _unit(total: str) -> str:
+    """Guess the unit of `free`, which prints none: KiB unless asked otherwise.
+
+    Machines that train have between 4 GiB and 10 TiB, which tells the units apart.
+    """
+    if not total.isdecimal() or len(total) > 18:
+        return ""
+    number = int(total)
+    if number >= 10_000_000_000:
+        return ""
+    if number >= 4_000_000:
+        return "K"
+    return "M" if number >= 4_000 else "G"
+
+
+def _size(cell: str, unit: str) -> int | None:
+    return parse_size(cell + unit if cell.isdecimal() else cell)
+
+
+def _meminfo(lines: list[str], context: Context) -> Iterator[Event]:
+    fields: dict[str, Value] = {}
+    first = last = 0
+    for at, line in enumerate(lines):
+        if match := _MEMINFO.match(line):
+            first = at if not fields else first
+            last = at
+            fields[_MEMINFO_FACTS[match["name"]]] = int(match["kib"]) * 1024
+    if "total_bytes" in fields or "available_bytes" in fields:
+        yield _event("memory", lines, first, last, fields, context)
+
+
+def _limits(lines: list[str], context: Context) -> Iterator[Event]:
+    fields: dict[str, Value] = {}
+    first = last = 0
+    for at, line in enumerate(lines):
+        match = next((m for form in _LIMITS if (m := form.fullmatch(line))), None) if len(line) < 200 else None
+        name = _LIMIT_FACTS.get(match["name"]) if match else None
+        if fields and (match is None or name in fields):
+            yield _event("limits", lines, first, last, fields, context)
+            fields = {}
+        if match is None or name is None:
+            continue
+        first = at if not fields else first
+        last = at
+        unit = (match["unit"] or "").split(",")[0]
+        factor = _FACTORS.get(unit, 1) if name.endswith("_bytes") else 1
+        fields[name] = int(match["value"]) * factor if match["value"].isdecimal() else None
+    if fields:
+        yield _event("limits", lines, first, last, fields, context)
+
+
+PARSER = HostRecord()

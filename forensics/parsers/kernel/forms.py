@@ -1,0 +1,103 @@
+"""The kernel's messages of one line, as data: kind, pattern, facts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from forensics.model import Value
+from forensics.text.lazy import lazy
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A message of one line. `plain`: unmistakable even where no kernel's head stands before it."""
+
+    kind: str
+    pattern: re.Pattern[str]
+    plain: bool = False
+    fields: dict[str, Value] = field(default_factory=dict)
+
+
+FORMS = (
+    Form(
+        "sxid",
+        lazy(
+            r"nvidia-nvswitch(?P<switch>\d{1,3}): SXid \((?:PCI:)?(?P<pci>[0-9A-Fa-f:.]{5,20})\): (?P<sxid>\d{1,6}), "
+            r"(?P<severity>Fatal|Non-fatal), (?:Link (?P<link>-?\d{1,3}) )?"
+        ),
+        plain=True,
+    ),
+    Form(
+        "segfault",
+        lazy(
+            r"(?P<comm>.{1,64}?)\[(?P<pid>\d{1,9})\]: segfault at (?P<address>[0-9a-f]{1,16}) ip \S{1,20} sp \S{1,20} "
+            r"error (?P<error>[0-9a-f]{1,4})(?:.{0,40}? in (?P<module>[^\[\s]{1,256})\[)?"
+        ),
+        plain=True,
+    ),
+    Form(
+        "segfault",
+        lazy(
+            r"traps: (?P<comm>.{1,64}?)\[(?P<pid>\d{1,9})\] (?P<trap>general protection(?: fault)?|trap [\w ]{1,40}?)"
+            r" ip(?:.{0,120}? in (?P<module>[^\[\s]{1,256})\[)?"
+        ),
+        plain=True,
+    ),
+    Form(
+        "segfault",
+        lazy(
+            r"(?P<comm>.{1,64}?)\[(?P<pid>\d{1,9})\]: unhandled (?P<trap>.{1,64}?) \(11\) at (?P<address>0x[0-9a-f]+)"
+        ),
+    ),
+    Form("nfs-ok", lazy(r"nfs: server (?P<server>\S{1,256}) OK")),
+    Form("nfs", lazy(r"nfs: server (?P<server>\S{1,256}) not responding, (?P<state>still trying|timed out)")),
+    Form("pids-cgroup", lazy(r"cgroup: fork rejected by pids controller in (?P<cgroup>\S{1,512})"), plain=True),
+    Form(
+        "net-link",
+        lazy(
+            # Interfaces of containers come and go with the containers.
+            r"(?:.{0,120}?[\s(])??(?!veth|docker|br-|cali|cni|flannel|virbr|lxdbr|tap|vnet)"
+            r"(?P<interface>[A-Za-z][\w@-]{0,31})\)?(?: NIC|:(?: NIC)?(?: Port: \d{1,3})?) ?"
+            r"(?:[Ll]ink is [Dd]own|[Ll]ink [Dd]own|Link DOWN|link status definitely down)"
+        ),
+    ),
+    Form(
+        "net-link",
+        lazy(r"NETDEV WATCHDOG: (?:CPU: \d+: )?(?P<interface>[\w.@-]{1,32}) \(.{1,64}\): transmit queue"),
+    ),
+    Form(
+        "fs-readonly",
+        lazy(r"(?:EXT4-fs|XFS|BTRFS)\b.{0,120}?(?:[Rr]emounting filesystem read-only|forced readonly)"),
+    ),
+    Form(
+        "io-error",
+        lazy(
+            r"(?:EXT4-fs error \(device (?P<fs>[\w-]{1,64})\)|Buffer I/O error on dev(?:ice)? (?P<buffer>[\w-]{1,64})"
+            r"|(?:blk_update_request: |print_req_error: )?(?:I/O|critical (?:medium|target|space allocation)) error, "
+            r"dev (?P<dev>[\w-]{1,64})|XFS \((?P<xfs>[\w-]{1,64})\): (?:.{0,80}(?:I/O error|Corruption|shut))"
+            r"|nvme (?P<nvme>nvme\d{1,4}): (?:I/O \d+ .{0,40}timeout|controller is down))"
+        ),
+    ),
+    Form("panic", lazy(r"Kernel panic - not syncing: (?P<reason>.{1,200})")),
+    Form(
+        "core-dump",
+        lazy(
+            r"(?:systemd-coredump\[\d+\]: )?(?:\S )?Process (?P<pid>\d{1,9}) \((?P<comm>.{1,64}?)\) of user \d+ "
+            r"dumped core"
+            r"|Pid (?P<pid2>\d{1,9})\((?P<comm2>.{1,64}?)\) over core_pipe_limit"
+        ),
+        plain=True,
+    ),
+    *(
+        Form("nvrm", lazy(pattern), plain=True, fields={"topic": topic})
+        for topic, pattern in (
+            ("fell-off-bus", r"NVRM: .{0,60}GPU has fallen off the bus"),
+            ("init-failed", r"NVRM: .{0,60}RmInitAdapter failed"),
+            ("gsp-timeout", r"NVRM: Rate limiting GSP RPC error prints"),
+            ("gsp-timeout", r"NVRM: .{0,60}(?:Timeout waiting for|of waiting for) RPC"),
+        )
+    ),
+)
+NUMBERS = frozenset({"pid", "link", "switch", "sxid", "gi", "ci", "xid"})
+"""The captures that are integers."""

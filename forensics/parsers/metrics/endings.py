@@ -1,0 +1,152 @@
+"""Words that say a training program came to its end, began anew, or which versions it runs.
+
+A `weak` ending proves little alone: a bare `done` may close any part of a program, and
+wandb prints its summary after a crash too. Source: transformers, Lightning, torchrun,
+Megatron-LM, fairseq, torchtitan, axolotl, ultralytics, detectron2, DeiT, Caffe, wandb.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from forensics.model import Value
+from forensics.text.lazy import lazy
+
+Fact = tuple[str, dict[str, Value]]
+"""What a line says: the event's kind and its fields."""
+
+TRIGGERS = (
+    "raining complete", "raining Complete", "RAINING COMPLETE", "raining finished", "raining Finished", "raining done",
+    "raining Done", "raining is ", "raining has ", "raining was ", "raining succe", "raining run ", "raining loop ",
+    "inished training", "inished Training", "ompleted training", "one training", "rain finished", "tuning complete",
+    "tuning finished", "tuning is ", "tuning done",
+    "raining process ", "raining time", "epochs completed in", "Optimization Done", "train_runtime", "train metrics",
+    "Trainer.fit` stopped", "worker group successfully finished", "exits successfully", "finished with exit code 0",
+    "xiting program", "wandb: Run summary", "wandb: Synced", "arly stopping", "Signaling Trainer to stop",
+    "eached max", "eached the max", "max_steps", "inished in", "inished!", "inished.", "un complete", "un finished",
+    "ob complete", "ob finished", "xperiment ", "cript finished", "ll done", "DONE", "Done", "done",
+    "uccessfully completed", "uccessfully finished", "ompleted successfully", "inished successfully",
+    "Rendezvous complete for workers", "restart_count=", "will restart worker group", "Restarting worker group",
+    "ttempt ", "torch 2.", "torch 1.", "torch==", "torch: ", "PyTorch", "NCCL version ", "vLLM ", "ransformers version",
+    "transformers_version", "CUDA Version", "CUDA version", "cuda 1", "river Version", "river version",
+    "ightning version", "eepspeed version", "Python: 3", "Python version", "JAX version", "ensorflow version",
+)  # fmt: skip
+
+_CODE = lazy(r"\b(?:print|info|log|warning|debug|error|write|echo)\(|^\s*(?:if|def|raise|assert|#|return) |\becho ")
+_CONDITION = lazy(
+    r"\b(?:when|until|unless|after|once|if|before|not|never|will|would|were|cannot|can't|wait\w*|expected)\b",
+    re.IGNORECASE,
+)
+_TRAINING = r"(?:(?:pre|fine)?-?\s?(?:training|tuning)|train(?= finished))"
+_ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        lazy(
+            rf"\b{_TRAINING}(?: run| process| loop)?(?: is| has| was)?(?: now)?(?: successfully)? "
+            r"(?:completed?|finished|done)\b(?! (?:with|in) error)(?!: \d{1,3}%)",
+            re.IGNORECASE,
+        ),
+        "training",
+    ),
+    (
+        lazy(r"\b(?:finished|completed|done)(?: with)? (?:model )?(?:training|fine-?tuning)\b", re.IGNORECASE),
+        "training",
+    ),
+    (lazy(r"['\"]train_runtime['\"]: ?|\*{3,} train metrics \*{3,}|^\s{0,4}train_runtime\s+="), "trainer"),
+    (lazy(r"`Trainer\.fit` stopped: `max_\w+=[^`]{1,40}` reached"), "trainer"),
+    (lazy(r"worker group successfully finished"), "torchrun"),
+    (lazy(r"\[after training is done\]"), "megatron"),
+    (lazy(r"^\W{0,4}(?:Total t|T)raining time:? (?:\d+ days?, )?\d+:\d\d:\d\d"), "training"),
+    (lazy(r"\b\d{1,9} epochs completed in [\d.]"), "training"),
+    (lazy(r"\bOptimization Done\b"), "caffe"),
+    (
+        lazy(
+            r"\bmax(?:imum)?[_ ](?:train_)?(?:steps|epochs|iterations)(?:=\d+)? reached\b"
+            r"|\breached (?:the )?max(?:imum)?[_ ](?:number of |train_)?(?:steps|epochs|iterations)\b",
+            re.IGNORECASE,
+        ),
+        "limit",
+    ),
+    (lazy(r"\bProcess \d{1,10} exits successfully"), "deepspeed"),
+    (lazy(r"\bProcess finished with exit code 0\b"), "process"),
+)
+_WEAK: tuple[tuple[re.Pattern[str], str], ...] = (
+    (lazy(r"\[?exiting program (?:at iteration|after)", re.IGNORECASE), "exit-interval"),
+    (lazy(r"^wandb: (?:Run summary|Synced )"), "wandb"),
+    (
+        lazy(r"(?:^|: )early stopping(?:\W{0,4}$| (?:triggered|at|after|activated)\b)", re.IGNORECASE),
+        "early-stopping",
+    ),
+    (lazy(r"Signaling Trainer to stop"), "early-stopping"),
+    (
+        lazy(
+            r"\W{0,4}(?:all done|(?:(?:run|job|experiment|main|script|program) (?:is )?)?(?:done|finished|completed?))"
+            r"(?: in [\d.:]{1,12} ?\w{0,10})?\W{0,8}(?:rank \d{1,6})?\W{0,4}$",
+            re.IGNORECASE,
+        ),
+        "done",
+    ),
+    (
+        lazy(
+            r"\W{0,4}(?:\w{1,20} ){0,3}"
+            r"(?:successfully (?:completed|finished)|(?:completed|finished) successfully)\W{0,8}$",
+            re.IGNORECASE,
+        ),
+        "done",
+    ),
+)
+_STEPS = lazy(r"\b(\d[\d,]{0,14}) (?:steps|iterations|updates)\b")
+_RESTART = lazy(r"(?:(\d{1,6})/\d{1,6} attempts left; )?(?:will restart|Restarting) worker group")
+_COUNT = lazy(r"\brestart_count=(\d{1,9})")
+_ATTEMPT = lazy(r"[\s=#*-]{0,20}(?:starting |running |begin )?(?:run )?attempt\s{0,2}#?(\d{1,6})\b", re.IGNORECASE)
+_VERSION = lazy(
+    r"(?<![\w/.-])(?P<name>torch(?:vision|audio)?|pytorch|cuda|cudnn|nccl|vllm|transformers|accelerate|deepspeed|python"
+    r"|(?:pytorch[-_ ])?lightning|flash[-_]attn|triton|jax|tensorflow|megatron-core|nemo|driver|trl|peft|xformers)"
+    r"(?:[-_ ]?(?:api server )?version['\"]?)?(?: ?==? ?|: ?|\s)['\"(]?v?(?P<version>\d{1,4}\.\d{1,4}[\w.+]{0,40})",
+    re.IGNORECASE | re.ASCII,
+)
+_ADVICE = lazy(
+    r"requir|need|minimum|>=|<=|support|upgrade|downgrade|deprecat|since|instead|compiled with|match|will be|future"
+    r"|older|newer|recommend|install it|please",
+    re.IGNORECASE,
+)
+_TWO_PARTS = frozenset({"cuda", "driver", "python"})
+
+
+def endings(text: str) -> Iterator[Fact]:
+    """Yield `complete`, with fields marker, weak, and steps where the line counts them."""
+    for patterns, weak in ((_ENDINGS, False), (_WEAK, True)):
+        for pattern, marker in patterns:
+            found = pattern.search(text) if marker != "done" else pattern.match(text)
+            if found is None or _CONDITION.search(text[: found.start()][-80:]) or _CODE.search(text):
+                continue
+            fields: dict[str, Value] = {"marker": marker, "weak": weak}
+            if counted := _STEPS.search(text, found.start()):
+                fields["steps"] = int(counted[1].replace(",", ""))
+            yield "complete", fields
+            return
+
+
+def attempts(text: str) -> Iterator[Fact]:
+    """Yield `attempt` where the workers start, or start again: field attempt counts from 0."""
+    if "Rendezvous complete for workers" in text:
+        yield "attempt", {"marker": "rendezvous"}
+    elif found := _COUNT.search(text):
+        yield "attempt", {"marker": "restart_count", "attempt": int(found[1])}
+    elif found := _RESTART.search(text):
+        left: dict[str, Value] = {"left": int(found[1])} if found[1] else {}
+        yield "attempt", {"marker": "restart", **left}
+    elif found := _ATTEMPT.match(text):
+        yield "attempt", {"marker": "attempt", "attempt": int(found[1])}
+
+
+def programs(text: str) -> Iterator[Fact]:
+    """Yield `program` for each version that a program prints of itself or of a library."""
+    if _ADVICE.search(text):
+        return
+    for found in _VERSION.finditer(text):
+        name = found["name"].lower().replace("_", "-")
+        name = "torch" if name == "pytorch" else name
+        version = found["version"].rstrip(".")
+        if version.count(".") >= 2 or name in _TWO_PARTS:
+            yield "program", {"name": name, "version": version}

@@ -1,0 +1,85 @@
+"""NCCL's own lines.
+
+    node1:693:901 [0] NCCL INFO comm 0x35 rank 0 nranks 8 ... - Init COMPLETE     (up to 2.25)
+    [2026-11-29 12:55:15] node1:693:901 [0] misc/socket.cc:483 NCCL WARN ...        (2.26 on)
+
+Events: `warn`, `init` (fields state START or COMPLETE, rank, nranks), `version`. The
+rest of INFO is what healthy runs print and yields nothing. Source: NVIDIA/nccl
+src/debug.cc and src/init.cc, 2.14 to 2.28.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from forensics.model import Context, Event, Record, Value
+from forensics.text.lazy import lazy
+
+_HEAD = lazy(
+    r"(?P<host>[\w.\-]{1,255}):(?P<pid>\d+):(?P<tid>\d+) \[(?P<device>\d+)\] "
+    r"(?:(?P<where>[\w/.]{1,200}:\d+) )?NCCL (?P<level>WARN|INFO) (?P<text>.*)"
+)
+_LOOSE = lazy(r"NCCL (?P<level>WARN) (?P<text>.*)")
+_INIT = lazy(r"rank (?P<rank>\d+) nranks (?P<world_size>\d+).{0,300} - Init (?P<state>START|COMPLETE)")
+_VERSION = lazy(r"NCCL version (?P<version>\d+\.\d+\.\d+)")
+
+
+class Nccl:
+    """See the module's text."""
+
+    speaker = "nccl"
+    triggers = ("NCCL WARN", "Init COMPLETE", "Init START", "NCCL version ")
+    follow = 0
+
+    def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
+        """Yield one event a line."""
+        for record in records:
+            if "NCCL" not in record.text:
+                continue
+            head = _HEAD.search(record.text)
+            loose = None if head else _LOOSE.match(record.text.lstrip())
+            found = head or loose
+            if found and found["level"] == "WARN":
+                yield _event(record, context, "warn", found["text"], head)
+            elif head and (init := _INIT.search(head["text"])):
+                fields = {"state": init["state"], "nranks": int(init["world_size"])}
+                yield _event(record, context, "init", head["text"], head, fields, int(init["rank"]))
+            elif (
+                version := _VERSION.match(head["text"] if head else record.text.lstrip())
+            ) and record.line.column == 0:
+                fields = {"name": "nccl", "version": version["version"]}
+                yield _event(record, context, "version", record.text, head, fields)
+
+
+def _event(
+    record: Record,
+    context: Context,
+    kind: str,
+    message: str,
+    head: re.Match[str] | None,
+    fields: dict[str, Value] | None = None,
+    rank: int | None = None,
+) -> Event:
+    known: dict[str, Value] = dict(fields or {})
+    if head:
+        known["device"] = int(head["device"])
+    return Event(
+        speaker="nccl",
+        kind=kind,
+        path=context.source.path,
+        line=record.line.number,
+        end_line=record.line.end,
+        column=record.line.column,
+        text=record.raw,
+        message=message,
+        time=record.time,
+        rank=record.rank if rank is None else rank,
+        lane=record.lane,
+        host=head["host"] if head else record.host,
+        pid=int(head["pid"]) if head else record.pid,
+        fields=known,
+    )
+
+
+PARSER = Nccl()

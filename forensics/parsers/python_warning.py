@@ -1,0 +1,54 @@
+"""The voice of Python's `warnings` module.
+
+    /site-packages/torch/nn/attention/flex_attention.py:1704: UserWarning: flex_attention called ...
+
+One event a warning, kind `warning`, with fields category, file, file_line. Format: CPython Lib/warnings.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from forensics.model import Context, Event, Record
+from forensics.text.lazy import lazy
+
+_WARNING = lazy(
+    r"(?:(?P<file>[^\s:][^:]{0,400}):(?P<file_line>\d{1,7}): )?(?P<category>(?:\w+\.)*\w*Warning): (?P<text>.+)"
+)
+
+
+class PythonWarning:
+    """See the module's text."""
+
+    speaker = "warning"
+    triggers = ("Warning: ",)
+    follow = 0
+
+    def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
+        """Yield one event a warning line."""
+        for record in records:
+            found = _WARNING.match(record.text.lstrip()) if "Warning: " in record.text else None
+            if found:
+                yield Event(
+                    speaker="warning",
+                    kind="warning",
+                    path=context.source.path,
+                    line=record.line.number,
+                    end_line=record.line.end,
+                    column=record.line.column,
+                    text=record.raw,
+                    message=found["text"],
+                    time=record.time,
+                    rank=record.rank,
+                    lane=record.lane,
+                    host=record.host,
+                    pid=record.pid,
+                    fields={
+                        "category": found["category"],
+                        "file": found["file"] or "",
+                        "file_line": int(found["file_line"] or 0),
+                    },
+                )
+
+
+PARSER = PythonWarning()

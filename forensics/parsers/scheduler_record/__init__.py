@@ -1,0 +1,41 @@
+"""What a scheduler recorded of a job or a pod: sacct, scontrol, squeue; kubectl describe, get.
+
+    JobID           JobName      State ExitCode    Elapsed
+    ------------ ---------- ---------- -------- ----------
+    551200            vit-s     FAILED      1:0   01:41:22
+
+Events: `job-state` (job_id, step_id, state, exit_code, signal, reason, node, elapsed_ms,
+time_limit_ms), `node-state`, `pod-state` (pod, container, state, reason, exit_code,
+signal, message, node, limit_bytes), `pod-event` (warnings). States are the long words
+whatever the command prints. Formats: Slurm 17 to 26, Kubernetes 1.2x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from forensics.model import Context, Event
+from forensics.parsers.scheduler_record import kubernetes, slurm
+
+_MOST_LINES = 100_000
+
+
+class SchedulerRecord:
+    """See the module's text."""
+
+    speaker = "scheduler"
+    kinds = frozenset({"scheduler-record"})
+
+    def parse(self, data: bytes, context: Context) -> Iterator[Event]:
+        """Yield the events in the order of their lines."""
+        lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")[:_MOST_LINES]
+        found = [
+            *slurm.tables(lines, context),
+            *slurm.records(lines, context),
+            *kubernetes.describe(lines, context),
+            *kubernetes.tables(lines, context),
+        ]
+        yield from sorted(found, key=lambda event: event.line)
+
+
+PARSER = SchedulerRecord()

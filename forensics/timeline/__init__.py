@@ -1,0 +1,36 @@
+"""Questions asked of a run's steps and events, and the one table of all of them.
+
+The questions are plain Python, because every analysis asks them and importing polars
+costs more than answering. Only `table`, `filter` and `write` load it.
+"""
+
+from forensics.timeline.questions import (
+    Gaps,
+    first_nonfinite,
+    gaps,
+    last_checkpoint,
+    last_checkpoint_event,
+    last_step,
+    last_step_of,
+    placed,
+    span,
+    total_steps,
+)
+from forensics.timeline.table import Format, filter, table, write  # noqa: A004 - see table.filter
+
+__all__ = [
+    "Format",
+    "Gaps",
+    "filter",
+    "first_nonfinite",
+    "gaps",
+    "last_checkpoint",
+    "last_checkpoint_event",
+    "last_step",
+    "last_step_of",
+    "placed",
+    "span",
+    "table",
+    "total_steps",
+    "write",
+]

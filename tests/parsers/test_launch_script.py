@@ -1,0 +1,72 @@
+"""What a launch script promises, also through the quotes of another shell."""
+
+from __future__ import annotations
+
+import pytest
+
+from forensics.model import Context, Event, Source
+from forensics.parsers.launch_script import PARSER
+
+CONTEXT = Context(Source("launch.sh", "launch-script", 1))
+
+
+def parse(script: str) -> list[Event]:
+    return list(PARSER.parse(script.encode(), CONTEXT))
+
+
+def promises(script: str) -> list[object]:
+    return [e.fields["missing_path"] for e in parse(script) if e.kind == "promise"]
+
+
+@pytest.mark.parametrize(
+    ("script", "paths"),
+    [
+        ('tmux new-session -d -s d "bash start.sh 2>&1 | tee /w/flex3.log"', ["/w/flex3.log"]),
+        ("python3 train.py > out.log 2> err.log", ["out.log", "err.log"]),
+        ("python3 train.py &> all.log &", ["all.log"]),
+        ("python3 train.py 2>&1 | tee -a a.log b.log", ["a.log", "b.log"]),
+        ("LOG=/w/x.log\npython3 train.py >> $LOG", ["/w/x.log"]),
+        ("ssh host 'nohup python3 train.py > far.log 2>&1 &'", ["far.log"]),
+        ("ssh h 'pct exec 200 -- bash -c \"python3 t.py > deep.log\"'", ["deep.log"]),
+        ("#SBATCH --output=slurm-%j.out\n#SBATCH -e err-%j.txt\nsrun python t.py", ["slurm-%j.out", "err-%j.txt"]),
+        ("python3 train.py > /dev/null 2>&1", []),
+        ("# python3 train.py > no.log", []),
+        ("echo 'python3 train.py > no.log'", []),
+    ],
+)
+def test_every_file_that_the_output_goes_to_is_a_promise(script: str, paths: list[str]) -> None:
+    """Redirections and tee, plain or quoted; comments and echoes promise nothing."""
+    assert promises(script) == paths
+
+
+def test_the_session_and_the_command_are_told() -> None:
+    """The name of the session, and the arguments of the training command as typed values."""
+    events = {e.kind: e for e in parse("tmux new -d -s dflash 'torchrun --nproc-per-node 8 t.py --lr=1e-4 --compile'")}
+    assert events["session"].fields["session"] == "dflash"
+    assert events["command"].fields == {"nproc_per_node": 8, "lr": "1e-4", "compile": True}
+
+
+def test_a_window_and_a_masked_status_are_told() -> None:
+    """`| tail -60` throws the beginning away, and its status hides the program's."""
+    events = {e.kind: e for e in parse("ssh h 'python3 -u t.py 2>&1 | tail -60' > last.log")}
+    assert events["tail-window"].fields["tail_lines"] == 60
+    assert "masked-status" in events
+
+
+def test_pipefail_unmasks_the_status() -> None:
+    """With pipefail the pipeline fails when the program fails."""
+    assert "masked-status" not in {e.kind for e in parse("set -o pipefail\npython3 t.py | tee t.log")}
+
+
+def test_lines_are_those_of_the_script() -> None:
+    """A promise cites the line that makes it."""
+    (event,) = [e for e in parse("#!/bin/bash\n\ncd /w\npython3 t.py > t.log\n") if e.kind == "promise"]
+    assert (event.line, event.text) == (4, "python3 t.py > t.log")
+
+
+@pytest.mark.parametrize(
+    "script", ["", "((((", 'x="', "a" * 5000 + "|" * 50, "`" * 99, "\x00\xff" * 9, "if then fi" * 20]
+)
+def test_a_broken_script_is_read_as_far_as_it_goes(script: str) -> None:
+    """No script makes the parser fail."""
+    parse(script)

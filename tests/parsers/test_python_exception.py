@@ -1,0 +1,177 @@
+"""What is made of tracebacks: one event a traceback, and which of a chain escaped."""
+
+from __future__ import annotations
+
+from forensics.model import Event
+from forensics.parsers.python_exception import PARSER
+from tests.voices import CONTEXT, records
+
+
+def parse(text: str) -> list[Event]:
+    return list(PARSER.parse(records(text.strip("\n").split("\n")), CONTEXT))
+
+
+def kinds(text: str) -> list[tuple[str, str]]:
+    return [(e.kind, str(e.fields["exception"])) for e in parse(text)]
+
+
+TRACEBACK = """
+Traceback (most recent call last):
+  File "/root/train.py", line 12, in step
+    loss.backward()
+  File "/venv/lib/python3.12/site-packages/torch/_tensor.py", line 631, in backward
+    torch.autograd.backward(
+RuntimeError: boom
+"""
+
+
+def test_the_event_stands_at_the_last_line_and_knows_the_frame_of_the_users_code() -> None:
+    """Library frames say where it surfaced; the user's own frame says where to look."""
+    (event,) = parse(TRACEBACK)
+    assert (event.kind, event.line, event.message) == ("exception", 6, "RuntimeError: boom")
+    assert (event.fields["file"], event.fields["file_line"], event.fields["function"]) == ("/root/train.py", 12, "step")
+    assert "loss.backward()" in str(event.fields["frames"])
+
+
+def test_during_handling_the_last_one_escaped() -> None:
+    """The first exception was being handled when the second one escaped."""
+    text = (
+        TRACEBACK
+        + "\nDuring handling of the above exception, another exception occurred:\n"
+        + TRACEBACK.replace("RuntimeError: boom", "OSError: disk")
+    )
+    assert kinds(text) == [("context", "RuntimeError"), ("exception", "OSError")]
+
+
+def test_a_direct_cause_is_what_matters() -> None:
+    """`raise X from Y`: Y is the reason."""
+    text = (
+        TRACEBACK
+        + "\nThe above exception was the direct cause of the following exception:\n"
+        + TRACEBACK.replace("RuntimeError: boom", "ValueError: wrapped")
+    )
+    assert kinds(text) == [("exception", "RuntimeError"), ("context", "ValueError")]
+
+
+def test_a_worker_error_holds_the_original_one() -> None:
+    """The wrapper's event reaches to the inner exception's line."""
+    text = """
+Traceback (most recent call last):
+  File "/root/train.py", line 12, in <module>
+    for b in loader: pass
+KeyError: Caught KeyError in DataLoader worker process 0.
+Original Traceback (most recent call last):
+  File "/root/data.py", line 40, in __getitem__
+    return row["input_ids"]
+KeyError: 'input_ids'
+"""
+    wrapper, inner = parse(text)
+    assert (wrapper.kind, wrapper.line, wrapper.end_line) == ("wrapper", 4, 8)
+    assert (inner.kind, inner.message, inner.fields["file"]) == ("inner", "KeyError: 'input_ids'", "/root/data.py")
+    assert "'input_ids'" in wrapper.message
+
+
+def test_interleaved_ranks_are_kept_apart() -> None:
+    """Two ranks print line by line into one another."""
+    text = """
+[rank0]: Traceback (most recent call last):
+[rank1]: Traceback (most recent call last):
+[rank0]:   File "/root/a.py", line 1, in <module>
+[rank1]:   File "/root/b.py", line 2, in <module>
+2026-11-29 12:50:41 | INFO | step 5/30 | loss 2.5
+[rank0]: ValueError: zero
+[rank1]: KeyError: 'one'
+"""
+    assert [(e.rank, e.message, e.fields["file"]) for e in parse(text)] == [
+        (0, "ValueError: zero", "/root/a.py"),
+        (1, "KeyError: 'one'", "/root/b.py"),
+    ]
+
+
+def test_a_thread_gives_its_name() -> None:
+    """`Exception in thread` and a tagged crash line name the lane."""
+    text = "Exception in thread drafter-2:\n" + TRACEBACK.strip() + "\n[drafter 1] crashed\n" + TRACEBACK.strip()
+    assert [e.lane for e in parse(text)] == ["drafter-2", "drafter 1"]
+
+
+def test_a_message_of_several_lines_stays_together() -> None:
+    """What load_state_dict has to say does not fit a line."""
+    text = TRACEBACK.replace(
+        "boom", 'Error(s) in loading state_dict for M:\n\tMissing key(s): "a"\n\tsize mismatch for b'
+    )
+    (event,) = parse(text)
+    assert event.message.count("\n") == 2
+    assert event.end_line == 8
+
+
+def test_a_last_line_without_its_traceback_is_still_heard() -> None:
+    """A tail shows no more than that."""
+    assert kinds("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB") == [
+        ("bare", "torch.OutOfMemoryError")
+    ]
+
+
+def test_a_log_record_that_quotes_an_exception_is_not_one() -> None:
+    """A caught and logged fault is the log's voice."""
+    assert kinds("2026-11-29 12:50:41 | WARNING | ValueError: bad shard, skipped") == []
+    assert kinds("retrying: CUDA out of memory. Tried to allocate 2.00 GiB") == []
+
+
+def test_a_rich_box_is_read() -> None:
+    """Lightning and typer draw a frame around the traceback; the last line stands free."""
+    text = """
+╭───── Traceback (most recent call last) ─────╮
+│ /root/train.py:12 in step                   │
+╰─────────────────────────────────────────────╯
+ValueError: bad shard
+"""
+    assert kinds(text) == [("exception", "ValueError")]
+
+
+def test_what_cpp_throws_has_its_type_and_text() -> None:
+    """`terminate called` is C++'s traceback."""
+    text = """
+terminate called after throwing an instance of 'c10::DistBackendError'
+  what():  NCCL error in: x.cpp:1, unhandled system error
+"""
+    (event,) = parse(text)
+    assert (event.kind, event.line) == ("cpp", 2)
+    assert event.message.startswith("c10::DistBackendError: NCCL error")
+
+
+def test_a_traceback_that_was_cut_claims_nothing() -> None:
+    """Without its last line nobody knows what was raised."""
+    assert [e.kind for e in parse("\n".join(TRACEBACK.strip().split("\n")[:4]))] == ["cut"]
+
+
+def test_a_prefix_before_the_header_alone_does_not_part_it_from_its_frames() -> None:
+    """A logger that prints a whole traceback in one record puts its prefix on the first line only."""
+    text = """
+[2024-12-07 02:52:27 TP3] Scheduler hit an exception: Traceback (most recent call last):
+  File "/w/scheduler.py", line 9, in run
+    kernel[grid](x)
+triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 2, Hardware limit: 1
+"""
+    (event,) = parse(text)
+    assert (event.kind, event.line, event.rank) == ("exception", 4, 3)
+    assert "kernel[grid](x)" in str(event.fields["frames"])
+
+
+def test_a_message_that_announces_the_inner_exception_holds_it() -> None:
+    """Dynamo prints what the backend raised on the line below its own exception."""
+    text = """
+Traceback (most recent call last):
+  File "/w/train.py", line 9, in <module>
+    y = compiled(x)
+torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:
+OutOfMemoryError: CUDA out of memory.
+"""
+    (event,) = parse(text)
+    assert event.message.endswith("raised:\nOutOfMemoryError: CUDA out of memory.")
+
+
+def test_exceptions_without_error_in_their_name_are_heard_bare() -> None:
+    """Triton's and dynamo's classes are called OutOfResources and Unsupported."""
+    assert kinds("triton.runtime.errors.OutOfResources: out of resource: registers") == [
+        ("bare", "triton.runtime.errors.OutOfResources")
+    ]
