@@ -1,0 +1,161 @@
+"""`analyze(paths) -> Report`: the page to read first.
+
+    paths -> sources -> scan -> parsers -> events, steps      (engine.read)
+          -> observations                                     (engine.observe)
+          -> matches of the rules                             (engine.match)
+          -> candidates, roles, because                       (engine.causes)
+          -> verdict, findings -> Report
+
+Everything above this module shows or judges a Report; everything below knows one thing.
+No clock, environment or network is read here or below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import BinaryIO
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from forensics import __version__, timeline
+from forensics.engine.causes import assign, candidates
+from forensics.engine.findings import findings, quoted
+from forensics.engine.match import Match, match
+from forensics.engine.observe import observe
+from forensics.engine.outcome import Outcome, outcome
+from forensics.engine.read import read
+from forensics.engine.seen import LOG_KINDS, Seen
+from forensics.engine.verdict import judge
+from forensics.model import Event, Finding, Report, Run, Source, Step
+from forensics.rulebook.load import Rulebook, load
+from forensics.scan import pick
+from forensics.sources import Found, find, find_in_memory
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What a run said, without a judgement: for the timeline."""
+
+    events: tuple[Event, ...]
+    steps: tuple[Step, ...]
+    sources: tuple[Source, ...]
+    notes: tuple[str, ...]
+
+
+def analyze(
+    paths: Sequence[str], *, rules: Sequence[str] = (), tz: str | None = None, stdin: BinaryIO | None = None
+) -> Report:
+    """Return the report on the run that `paths` hold.
+
+    `rules` are folders of further rules. `tz` names the zone of times that state none
+    (UTC otherwise). Raises SourceError if a path is not there, RulebookError if a rule
+    is unsound, ValueError if `tz` is not a zone.
+    """
+    book = load(rules)
+    return conclude(find(paths, stdin), book, tz)
+
+
+def analyze_files(files: Mapping[str, bytes], book: Rulebook, tz: str | None = None) -> Report:
+    """Return the report on a run held in memory: name -> content."""
+    return conclude(find_in_memory(files), book, tz)
+
+
+def trace_files(files: Mapping[str, bytes], book: Rulebook) -> list[Match]:
+    """Return which signals matched which events of a run held in memory: for proving rules."""
+    seen = read(find_in_memory(files), book)
+    seen.events.extend(observe(seen))
+    return match(seen.events, book, seen.sources).matches
+
+
+def events(paths: Sequence[str], *, tz: str | None = None, stdin: BinaryIO | None = None) -> Collected:
+    """Return the events and steps of a run, with observations, without concluding anything."""
+    seen = read(find(paths, stdin), load(), _offset(tz))
+    observed = observe(seen)
+    return Collected((*seen.events, *observed), tuple(seen.steps), tuple(seen.sources), tuple(seen.notes))
+
+
+def conclude(found: Found, book: Rulebook, tz: str | None = None) -> Report:
+    """Return the report on sources that were found."""
+    seen = read(found, book, _offset(tz))
+    seen.events.extend(observe(seen))
+    end = outcome(seen)
+    matched = match(seen.events, book, seen.sources)
+    suspects = candidates(matched.matches, seen, end)
+    assign(suspects, end)
+    made = findings(suspects, seen)
+    made = quoted(made, _words(found, made))
+    root = next((f for f in made if f.role == "root"), None)
+    verdict, reason = judge(root, end, seen)
+    if verdict == "unknown" and reason:
+        reason = f"unknown: {reason}"
+    return Report(
+        run=_run(seen, end),
+        verdict=verdict,
+        restart_helps=root.restart if root else ("maybe" if verdict in {"failed", "unknown"} else "no"),
+        sources=tuple(seen.sources),
+        expected=tuple(seen.expected),
+        findings=made,
+        notes=(*seen.notes, *matched.problems, *_zone_note(seen, tz)),
+        rules_digest=book.digest,
+        version=__version__,
+        reason=reason,
+    )
+
+
+def _run(seen: Seen, end: Outcome) -> Run:
+    logs = [s for s in seen.sources if s.kind in LOG_KINDS and seen.is_current(s.path)]
+    ranks = {e.rank for e in seen.events if e.rank is not None} | {s.rank for s in seen.steps if s.rank is not None}
+    declared = [e.fields.get("nranks") or e.fields.get("world_size") for e in seen.events]
+    sizes = [n for n in declared if isinstance(n, int)]
+    programs = {
+        f"{e.fields.get('name')} {e.fields.get('version')}"
+        for e in seen.events
+        if e.kind in {"program", "version"} and e.fields.get("version")
+    }
+    return Run(
+        path=seen.root,
+        started=min((s.started for s in logs if s.started is not None), default=None),
+        ended=max((s.ended for s in logs if s.ended is not None), default=None),
+        last_step=end.last_step,
+        total_steps=end.total_steps,
+        last_checkpoint_step=timeline.last_checkpoint(
+            [e for e in seen.events if seen.is_current(e.path)], seen.current_steps()
+        ),
+        exit_code=end.exit_code,
+        signal=end.signal,
+        world_size=max(sizes, default=len(ranks) or None),
+        programs=tuple(sorted(programs)),
+    )
+
+
+def _words(found: Found, made: Sequence[Finding]) -> dict[tuple[str, int], str]:
+    """Read the lines that are cited by number only, in one pass over each of their sources."""
+    wanted: dict[str, set[int]] = {}
+    for finding in made:
+        for place in finding.evidence:
+            if place.line and not place.text:
+                wanted.setdefault(place.path, set()).add(place.line)
+    words: dict[tuple[str, int], str] = {}
+    for item in found.inputs:
+        path = item.source.path
+        if path in wanted:
+            words |= {(path, number): text for number, text in pick(item.chunks(), wanted[path]).items()}
+    return words
+
+
+def _offset(tz: str | None) -> float:
+    if not tz:
+        return 0.0
+    try:
+        zone = ZoneInfo(tz)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(f"not a time zone: {tz}") from error
+    offset = zone.utcoffset(datetime(2026, 1, 1))  # noqa: DTZ001 - a wall-clock moment is what is asked for
+    return offset.total_seconds() if offset else 0.0
+
+
+def _zone_note(seen: Seen, tz: str | None) -> tuple[str, ...]:
+    if not any(s.started is not None for s in seen.sources):
+        return ()
+    return (f"times without a zone were read as {tz or 'UTC'}",)

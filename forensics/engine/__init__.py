@@ -1,0 +1,1 @@
+"""From evidence to findings: read, observe, match, explain, judge."""

@@ -1,0 +1,232 @@
+"""Who explains whom: from matches to findings with roles, and at most one root."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cmp_to_key
+
+from forensics.engine.match import Match
+from forensics.engine.outcome import Outcome, is_end
+from forensics.engine.seen import LOG_KINDS, Seen
+from forensics.model import Event, Role, Severity, Step
+from forensics.rulebook.groups import members
+from forensics.rulebook.schema import Rule
+
+SLACK_S = 2.0
+"""Clocks of ranks and of the kernel may differ by this much."""
+RECOVERED_AFTER = 2
+"""Progress records of the same rank after a fault that make it a recovered one."""
+_OLD_S = 120.0
+_LATE_S = 900.0
+
+
+@dataclass(slots=True)
+class Candidate:
+    """All matches of one rule that count, in the order in which they happened."""
+
+    rule: Rule
+    matches: list[Match]
+    severity: Severity
+    hint: str
+    recovered: bool = False
+    earlier: bool = False
+    unrelated: bool = False
+    because: list[str] = field(default_factory=list)
+    role: Role = "note"
+
+    @property
+    def id(self) -> str:
+        """The cause's id."""
+        return self.rule.id
+
+    @property
+    def active(self) -> bool:
+        """Tell whether it can be part of the chain of this attempt's failure."""
+        return not (self.recovered or self.earlier or self.unrelated) and self.hint != "note"
+
+
+def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candidate]:
+    """Group matches by rule, and set aside what recovered, is of an earlier try, or of another job."""
+    groups: dict[str, list[Match]] = defaultdict(list)
+    for match in matches:
+        groups[match.rule.id].append(match)
+    steps = _by_source(seen.steps)
+    ends = _ends(seen)
+    found = []
+    for group in groups.values():
+        current = [m for m in group if seen.is_current(m.event.path)]
+        related = [m for m in current if not _foreign_time(m.event, seen)]
+        lasting = [m for m in related if not _recovered(m.event, steps, ends, end)]
+        chosen = lasting or related or current or group
+        order = sorted(chosen, key=lambda m: _position(m.event))
+        hints = {m.signal.role for m in order}
+        hint = next(h for h in ("cause", "consequence", "note") if h in hints)
+        first = next(m for m in order if m.signal.role == hint)
+        severity: Severity = first.signal.severity or first.rule.severity
+        found.append(
+            Candidate(
+                first.rule,
+                order,
+                severity,
+                hint,
+                recovered=bool(related) and not lasting and severity == "error",
+                earlier=not current,
+                unrelated=bool(current) and not related,
+            )
+        )
+    return found
+
+
+def assign(found: Sequence[Candidate], end: Outcome) -> None:
+    """Set `because` and `role` of every candidate: at most one root."""
+    ids = [c.id for c in found]
+    explains = {c.id: members(c.rule.explains, ids, c.id) for c in found}
+    live = [c for c in found if c.active]
+    if not any(c.severity == "error" for c in live) and end.bad:
+        # The status says that it failed, so a fault that seemed to recover did not.
+        for candidate in found:
+            candidate.recovered = False
+        live = [c for c in found if c.active]
+    for candidate in live:
+        candidate.because = [
+            c.id
+            for c in live
+            if c is not candidate and c.hint == "cause" and candidate.id in explains[c.id] and _before(c, candidate)
+        ]
+    _break_circles(live)
+    root = _root(live, end)
+    for candidate in found:
+        candidate.role = _role(candidate, root, live)
+    if root is None:
+        return
+    for candidate in live:
+        if candidate.role == "consequence" and not candidate.because:
+            candidate.because = [root.id]
+
+
+def _role(candidate: Candidate, root: Candidate | None, live: Sequence[Candidate]) -> Role:
+    if candidate is root:
+        return "root"
+    if root is None or not candidate.active:
+        return "note"
+    if candidate.because and candidate.hint == "cause":
+        return "cause" if any(candidate.id in c.because for c in live) else "consequence"
+    return "consequence" if candidate.because or candidate.hint == "consequence" else "note"
+
+
+def _root(live: Sequence[Candidate], end: Outcome) -> Candidate | None:
+    """Choose among causes that nothing explains: errors, then warnings, then what is only odd about the capture."""
+    unexplained = [c for c in live if not c.because]
+    program = [c for c in unexplained if not _capture(c)]
+    capture = [c for c in unexplained if _capture(c)]
+    tiers = (
+        [c for c in program if c.severity == "error" and c.hint == "cause"],
+        [c for c in program if c.severity == "error"],
+        [c for c in capture if c.severity == "error" and c.hint == "cause"],
+        [c for c in program if c.severity == "warning" and c.hint == "cause"],
+        [] if end.good else capture,
+    )
+    for tier in tiers:
+        if tier:
+            return min(tier, key=cmp_to_key(_earlier))
+    return None
+
+
+def _capture(candidate: Candidate) -> bool:
+    return candidate.id.startswith("capture.")
+
+
+def _earlier(a: Candidate, b: Candidate) -> int:
+    """Order causes: fallbacks last, then by the time of the first match, then as the rules say, then by place."""
+    if a.rule.fallback != b.rule.fallback:
+        return 1 if a.rule.fallback else -1
+    first, second = a.matches[0].event, b.matches[0].event
+    if first.path == second.path and abs(a.rule.order - b.rule.order) < 20:
+        return ((first.line, first.column) < (second.line, second.column) and -1) or 1
+    if first.time is not None and second.time is not None and abs(first.time - second.time) > SLACK_S:
+        return -1 if first.time < second.time else 1
+    if a.rule.order != b.rule.order:
+        return a.rule.order - b.rule.order
+    return -1 if (first.path, first.line) <= (second.path, second.line) else 1
+
+
+def _before(a: Candidate, b: Candidate) -> bool:
+    """Tell whether `a` can have come before `b`: not when times or places say otherwise."""
+    first, last = a.matches[0].event, b.matches[-1].event
+    if first.path == last.path and first.line == last.line:
+        return True
+    if first.time is not None and last.time is not None:
+        return first.time <= last.time + SLACK_S
+    if first.path == last.path and first.rank == last.rank and "observed" not in {first.speaker, last.speaker}:
+        return first.line <= last.end_line
+    return True
+
+
+def _break_circles(live: Sequence[Candidate]) -> None:
+    """Where two causes explain each other, keep the explanation by the earlier one."""
+    by_id = {c.id: c for c in live}
+    for candidate in live:
+        for name in list(candidate.because):
+            other = by_id[name]
+            if candidate.id in other.because:
+                loser = candidate if _earlier(candidate, other) < 0 else other
+                winner = other if loser is candidate else candidate
+                loser.because.remove(winner.id)
+
+
+def _position(event: Event) -> tuple[float, str, int, int]:
+    since = event.fields.get("waiting_since")
+    time = since if isinstance(since, float) else event.time
+    return (time if time is not None else float("inf"), event.path, event.line, event.column)
+
+
+def _by_source(steps: Iterable[Step]) -> dict[str, list[Step]]:
+    grouped: dict[str, list[Step]] = defaultdict(list)
+    for step in steps:
+        if step.series == "train":
+            grouped[step.path].append(step)
+    return grouped
+
+
+def _ends(seen: Seen) -> dict[str, list[Event]]:
+    grouped: dict[str, list[Event]] = defaultdict(list)
+    for event in seen.events:
+        if is_end(event) and not event.fields.get("weak"):
+            grouped[event.path].append(event)
+    return grouped
+
+
+def _recovered(
+    event: Event, steps: Mapping[str, Sequence[Step]], ends: Mapping[str, Sequence[Event]], end: Outcome
+) -> bool:
+    """Tell whether the same rank went on after the event, or had finished its work before it."""
+    if event.speaker == "observed" or (end.bad and event.rank is None and event.lane is not None):
+        return False
+    for done in ends.get(event.path, ()):
+        if (done.rank is None or event.rank is None or done.rank == event.rank) and not end.bad:
+            return True
+    after = [
+        s
+        for s in steps.get(event.path, ())
+        if (s.line, s.column) > (event.end_line, event.column)
+        and (event.rank is None or s.rank is None or s.rank == event.rank)
+        and (event.lane is None or s.lane == event.lane)
+    ]
+    if event.rank is None and any(s.rank is not None for s in after) and end.bad:
+        return False  # whose progress this is cannot be told
+    return len(after) >= RECOVERED_AFTER
+
+
+def _foreign_time(event: Event, seen: Seen) -> bool:
+    """Tell whether a line of the machine's log lies far outside the run: another job's."""
+    if event.speaker != "kernel" or event.time is None:
+        return False
+    logs = {s.path for s in seen.sources if s.kind in LOG_KINDS and seen.is_current(s.path)}
+    said = [e for e in seen.events if e.path in logs]
+    if event.pid is not None and any(event.pid in {e.pid, e.fields.get("pid")} for e in said):
+        return False  # the same process: whatever the clocks say, it is ours
+    times = [t for s in seen.sources if s.path in logs for t in (s.started, s.ended) if t is not None]
+    times += [e.time for e in said if e.time is not None]
+    return bool(times) and not min(times) - _OLD_S <= event.time <= max(times) + _LATE_S

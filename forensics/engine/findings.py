@@ -1,0 +1,145 @@
+"""From candidates to the findings of a report: evidence, ranks, facts, texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from forensics import timeline
+from forensics.engine.causes import Candidate
+from forensics.engine.match import Match
+from forensics.engine.seen import Seen
+from forensics.model import Evidence, Finding, Fix, Value
+from forensics.rulebook.schema import FixSpec
+from forensics.text.lazy import lazy
+
+EVIDENCE = 6
+"""Places cited for one finding; more would hide the deciding one."""
+_PLACE = lazy(r"\{(\w+)\}")
+_ORDER = {"root": 0, "cause": 1, "consequence": 2, "note": 3}
+
+
+def findings(found: Iterable[Candidate], seen: Seen) -> tuple[Finding, ...]:
+    """Return the findings, the root first, then its chain, then notes."""
+    made = [_finding(c, seen) for c in found]
+    severity = {"error": 0, "warning": 1, "info": 2}
+    return tuple(sorted(made, key=lambda f: (_ORDER[f.role], severity[f.severity], len(f.because), f.id)))
+
+
+def _finding(candidate: Candidate, seen: Seen) -> Finding:
+    rule = candidate.rule
+    decisive = next(m for m in candidate.matches if m.signal.role == candidate.hint)
+    facts = _facts(candidate, decisive, seen)
+    text = _fill(rule.why.strip(), facts)
+    if arithmetic := _first(candidate.matches, "arithmetic"):
+        text = f"{arithmetic}. {text}"
+    if candidate.recovered:
+        text = f"The run went on after this. {text}"
+    elif candidate.earlier:
+        text = f"This belongs to an earlier attempt. {text}"
+    elif candidate.unrelated:
+        text = f"By its time this lies outside the run. {text}"
+    return Finding(
+        id=rule.id,
+        title=_fill(rule.title, facts),
+        severity=candidate.severity,
+        confidence=decisive.signal.confidence or rule.confidence,
+        role=candidate.role,
+        evidence=_evidence(candidate, decisive),
+        ranks=_ranks(candidate.matches),
+        time=decisive.event.time,
+        facts=facts,
+        because=tuple(candidate.because),
+        explanation=text,
+        fixes=tuple(_fix(f, facts) for f in rule.fix),
+        restart=rule.restart,
+    )
+
+
+def _evidence(candidate: Candidate, decisive: Match) -> tuple[Evidence, ...]:
+    """Return the deciding place first, then others of other ranks or files."""
+    places: list[Evidence] = []
+    matches = [decisive, *(m for m in candidate.matches if m is not decisive)]
+    for match in matches:
+        event = match.event
+        own = Evidence(event.path, event.line, event.end_line or event.line, event.text, event.column)
+        for place in (own, *event.also):
+            if not any((p.path, p.line, p.column) == (place.path, place.line, place.column) for p in places):
+                places.append(place)
+    return tuple(places[:EVIDENCE])
+
+
+def _ranks(matches: Sequence[Match]) -> tuple[int, ...]:
+    seen: dict[int, None] = {}
+    for match in matches:
+        if match.event.rank is not None:
+            seen.setdefault(match.event.rank)
+    return tuple(seen)
+
+
+def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value]:
+    facts: dict[str, Value] = {}
+    for match in [decisive, *candidate.matches]:
+        for name, value in match.facts.items():
+            facts.setdefault(name, value)
+    counted = [name for name, kind in candidate.rule.facts.items() if kind == "count"]
+    for name in counted:
+        facts[name] = len({(m.event.path, m.event.line, m.event.lane) for m in candidate.matches})
+    event = decisive.event
+    for name in ("exception", "file", "file_line", "function"):
+        value = event.fields.get(name)
+        if value not in {None, ""} and event.speaker in {"exception", "torchelastic", "device"}:
+            facts.setdefault(name, value)
+    source = seen.source(event.path)
+    if source is not None and source.pane_width:
+        facts["pane_width"] = source.pane_width
+    if candidate.role == "root" and "last_step" not in facts:
+        facts |= _last_step(candidate, seen)
+    return facts
+
+
+def _last_step(candidate: Candidate, seen: Seen) -> dict[str, Value]:
+    """Return the last step of the rank that failed first, else of the run."""
+    event = candidate.matches[0].event
+    steps = [s for s in seen.current_steps() if event.rank is None or s.rank in {None, event.rank}]
+    before = [s for s in steps if s.path != event.path or s.line <= max(event.line, event.end_line)]
+    last = timeline.last_step(before or steps)
+    return {} if last is None else {"last_step": last}
+
+
+def _first(matches: Iterable[Match], name: str) -> Value:
+    return next((v for m in matches if (v := m.event.fields.get(name))), None)
+
+
+def _fix(spec: FixSpec, facts: Mapping[str, Value]) -> Fix:
+    return Fix(
+        id=spec.id,
+        title=_fill(spec.title, facts),
+        detail=_fill(spec.detail, facts),
+        safe=spec.safe,
+        env={k: _fill(v, facts) for k, v in spec.env.items()},
+        args={k: _fill(v, facts) for k, v in spec.args.items()},
+    )
+
+
+def _fill(text: str, facts: Mapping[str, Value]) -> str:
+    """Put facts into `{name}`; a name without a fact is left as `?`."""
+    from forensics.text.sizes import format_size
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1]
+        fact = facts.get(name)
+        if name.endswith("_bytes") and isinstance(fact, int):
+            return format_size(fact)
+        return "?" if fact is None else str(fact)
+
+    return _PLACE.sub(value, text)
+
+
+def quoted(found: tuple[Finding, ...], words: Mapping[tuple[str, int], str]) -> tuple[Finding, ...]:
+    """Return the findings with the words of every place that was cited by its number only."""
+    return tuple(
+        replace(f, evidence=tuple(replace(e, text=e.text or words.get((e.path, e.line), "")) for e in f.evidence))
+        for f in found
+    )

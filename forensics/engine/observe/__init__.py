@@ -1,0 +1,26 @@
+"""Observations: what no line says, but sources, steps and ranks together show.
+
+Each function reads what was seen and yields events of the speaker `observed`, which
+rules match like any other voice. An observation cites the places it rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from forensics.engine.observe import allocations, capture, collectives, gpus, series
+from forensics.engine.seen import Seen
+from forensics.model import Event
+
+OBSERVERS: tuple[Callable[[Seen], Iterator[Event]], ...] = (
+    capture.observe,
+    series.observe,
+    collectives.observe,
+    allocations.observe,
+    gpus.observe,
+)
+
+
+def observe(seen: Seen) -> list[Event]:
+    """Return the observations, in the order of the observers."""
+    return [event for observer in OBSERVERS for event in observer(seen)]

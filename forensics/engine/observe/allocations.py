@@ -1,0 +1,100 @@
+"""Which tensor a failed GPU allocation was, from its size, the traceback and the run's own numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from forensics.engine.seen import Seen
+from forensics.model import Event, Value
+from forensics.text.lazy import lazy
+from forensics.text.sizes import parse_size
+
+if TYPE_CHECKING:
+    from forensics.memory import Numbers, Request
+
+_SIZE = r"-?[\d.]+ ?(?:bytes|[KMGTP]i?B)"
+_TRIED = lazy(rf"[Tt]ried to allocate (?P<requested_bytes>{_SIZE})")
+_FIELDS: Mapping[str, re.Pattern[str]] = {
+    "total_bytes": lazy(rf"total capaci?ty of (?P<v>{_SIZE})|(?P<w>{_SIZE}) total capacity"),
+    "free_bytes": lazy(rf"of which (?P<v>{_SIZE}) is free|(?P<w>{_SIZE}) free;"),
+    "allocated_bytes": lazy(rf"allocated memory (?P<v>{_SIZE}) is allocated|(?P<w>{_SIZE}) already allocated"),
+    "reserved_unallocated_bytes": lazy(rf"(?P<v>{_SIZE}) is reserved by PyTorch but unallocated"),
+}
+_FOREIGN = lazy(rf"Process \d+ has (?P<v>{_SIZE}) memory in use")
+
+
+def observe(seen: Seen) -> Iterator[Event]:
+    """Yield `attention-allocation` or `allocation` at the line of each failed request that can be named."""
+    failed = [e for e in seen.said("exception") if _TRIED.search(e.message) and seen.is_current(e.path)]
+    if not failed:
+        return
+    from forensics.memory import explain
+
+    numbers = _numbers(seen)
+    for event in failed:
+        request = request_of(event.message)
+        if request is None:
+            continue
+        best = next(iter(explain(request, numbers, str(event.fields.get("frames") or ""))), None)
+        if best is None or best.confidence == "low":
+            continue
+        fields: dict[str, Value] = {"tensor": best.tensor, "shape": tuple(best.shape), "itemsize": best.itemsize}
+        for name in ("heads", "query_len", "kv_len"):
+            if (value := getattr(best, name)) is not None:
+                fields[name] = value
+        attention = best.tensor == "attention scores"
+        yield replace(
+            event,
+            speaker="observed",
+            kind="attention-allocation" if attention else "allocation",
+            message=f"{event.message}\n{best.sentence}",
+            fields={**event.fields, **fields, "arithmetic": best.sentence},
+        )
+
+
+def request_of(message: str) -> Request | None:
+    """Return the request of an out-of-memory message of PyTorch, any release."""
+    tried = _TRIED.search(message)
+    size = parse_size(tried["requested_bytes"]) if tried else None
+    if tried is None or size is None:
+        return None
+    known: dict[str, int] = {}
+    for name, pattern in _FIELDS.items():
+        if found := pattern.search(message):
+            text = next(g for g in found.groups() if g)
+            if (value := parse_size(text)) is not None:
+                known[name] = value
+    from forensics.memory import Request
+
+    foreign = [v for m in _FOREIGN.finditer(message) if (v := parse_size(m["v"])) is not None]
+    unit = tried["requested_bytes"].split(" ")[-1].lstrip("0123456789.")
+    return Request(
+        requested_bytes=size,
+        exact=unit == "bytes",
+        unit_bytes=parse_size(f"1 {unit}") or 1,
+        foreign_bytes=sum(foreign) if foreign else None,
+        **known,
+    )
+
+
+def _numbers(seen: Seen) -> Numbers:
+    from forensics.memory import collect
+
+    config: dict[str, object] = {}
+    argv: dict[str, str] = {}
+    shapes: list[tuple[int, ...]] = []
+    for event in seen.said("progress", "config"):
+        for name, value in event.fields.items():
+            known = config.setdefault(name, [])
+            if isinstance(known, list) and value not in known:
+                known.append(value)
+    for event in seen.said("progress", "tensor-print"):
+        shape = event.fields.get("shape")
+        if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape):
+            shapes.append(tuple(n for n in shape if isinstance(n, int)))
+    for event in seen.said("launch", "command"):
+        argv |= {k: str(v) for k, v in event.fields.items()}
+    return collect(config, argv, shapes)

@@ -1,0 +1,196 @@
+"""What the sequence of progress records shows: losses that are not numbers, silence, slow ranks."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from statistics import median
+
+from forensics import timeline
+from forensics.engine.seen import Seen
+from forensics.model import Event, Evidence, Step, Value
+
+MIN_SPIKE_RECORDS = 30
+"""Records of a series before a spike can be told from a warm-up."""
+MAX_SPIKE_RECORDS = 4000
+"""A longer series is thinned: a level that stays is seen at any resolution."""
+STAYED = 5
+"""Records for which a spike must last: a single bad batch recovers by itself."""
+SLOW_SHARE = 1.2
+MIN_SLOW_RECORDS = 5
+SILENCE = 10
+"""A silence is a hang only beyond this many of the run's own step times."""
+
+
+def observe(seen: Seen) -> Iterator[Event]:
+    """Yield `nan-loss`, `loss-spike`, `slow-rank` and `silence`."""
+    steps = seen.current_steps()
+    yield from _nonfinite(steps)
+    yield from _spike(steps)
+    yield from _slow(steps)
+    yield from _silence(seen, steps)
+
+
+def _nonfinite(steps: list[Step]) -> Iterator[Event]:
+    """A loss that becomes NaN and stays so; one that recovers, or was never finite, is not it."""
+    for series in _series(steps):
+        bad = [s for s in series if _is_bad(s)]
+        if not bad or len(bad) < min(2, len(series)):
+            continue
+        first = next(i for i, s in enumerate(series) if _is_bad(s))
+        tail = series[first:]
+        stays = sum(map(_is_bad, tail)) >= 0.8 * len(tail) and _is_bad(series[-1])
+        never = first == 0 and len(series) > 1 and not all(map(_is_bad, series))
+        if not stays or never:
+            continue
+        at = series[first]
+        number = at.step if at.step is not None else _position(steps, at)
+        fields: dict[str, Value] = {"first_nan_step": number, "nan_records": len(bad), "last_step": series[-1].step}
+        also = tuple(_place(s) for s in tail[1:3])
+        yield _event(at, "nan-loss", f"the loss is not a number from step {number} on", fields, also)
+        return
+
+
+def _is_bad(step: Step) -> bool:
+    loss, norm = step.loss, step.grad_norm
+    if loss is not None and not math.isfinite(loss):
+        return True
+    # HF replaces a NaN loss by the running mean or 0.0; only the gradient's norm betrays it.
+    return norm is not None and math.isnan(norm) and (loss is None or loss == 0.0)
+
+
+def _spike(steps: list[Step]) -> Iterator[Event]:
+    """A loss far above its own recent level that does not come back."""
+    for series in _series(steps):
+        known = [s for s in series if s.loss is not None and math.isfinite(s.loss)]
+        if len(known) < MIN_SPIKE_RECORDS:
+            continue
+        known = known[:: max(1, len(known) // MAX_SPIKE_RECORDS)]
+        losses = [s.loss or 0.0 for s in known]
+        for i in range(MIN_SPIKE_RECORDS // 2, len(known) - STAYED):
+            window = losses[max(0, i - 50) : i]
+            level = median(window)
+            spread = median([abs(x - level) for x in window])
+            high = level + max(8 * spread, 0.35 * abs(level), 0.5)
+            rest = losses[i:]
+            stays = (
+                losses[i] > high and min(losses[i : i + STAYED]) > high and median(rest) > level + (high - level) / 2
+            )
+            if stays and min(rest[-STAYED:]) > level + max(4 * spread, 0.2 * abs(level)):
+                fields: dict[str, Value] = {
+                    "first_bad_step": known[i].step,
+                    "loss_before": round(level, 4),
+                    "loss_after": round(median(rest), 4),
+                }
+                text = f"the loss jumps from about {level:.3g} to {losses[i]:.3g} and stays there"
+                yield _event(known[i], "loss-spike", text, fields, (_place(known[i + 1]),))
+                return
+
+
+def _slow(steps: list[Step]) -> Iterator[Event]:
+    """One rank whose own work takes longer than the others', which wait for it."""
+    by_rank: dict[int, list[Step]] = defaultdict(list)
+    for step in steps:
+        if step.rank is not None:
+            by_rank[step.rank].append(step)
+    for name, values in (("data_time_s", _data_time), ("step_time_s", _step_time)):
+        typical = {
+            rank: median(found)
+            for rank, own in by_rank.items()
+            if len(found := [v for s in own if (v := values(s)) is not None]) >= MIN_SLOW_RECORDS
+        }
+        if len(typical) < 2:
+            continue
+        worst = max(typical, key=lambda r: typical[r])
+        rest = median([v for r, v in typical.items() if r != worst])
+        whole = median([s.step_time_s for s in by_rank[worst] if s.step_time_s] or [typical[worst]])
+        late = typical[worst] > SLOW_SHARE * rest and typical[worst] - rest > 0.1 * whole and typical[worst] > 0.01
+        if late:
+            last = by_rank[worst][-1]
+            fields: dict[str, Value] = {"rank": worst, name: round(typical[worst], 4), "others_s": round(rest, 4)}
+            text = f"rank {worst} spends {typical[worst]:.3g} s a step where the others spend {rest:.3g} s"
+            yield _event(last, "slow-rank", text, fields, (_place(by_rank[worst][0]),))
+            return
+
+
+def _data_time(step: Step) -> float | None:
+    return step.data_time_s
+
+
+def _step_time(step: Step) -> float | None:
+    return step.step_time_s
+
+
+def _silence(seen: Seen, steps: list[Step]) -> Iterator[Event]:
+    """A run ended by a time limit after it had stopped talking (status 124 of `timeout`)."""
+    limits = [e for e in seen.said("status", "exit") if e.fields.get("exit_code") == 124]
+    if not limits:
+        return
+    timed = [s for s in steps if s.time is not None]
+    tails = [(path, lines) for path, lines in seen.tails.items() if lines and seen.is_current(path)]
+    logs = {s.path for s in seen.logs()}
+    for path, lines in tails:
+        if path not in logs:
+            continue
+        last = next((line for line in reversed(lines) if line.text.strip()), lines[-1])
+        fields: dict[str, Value] = {"exit_code": 124}
+        if timed:
+            fields["last_step"] = timeline.last_step(timed)
+        text = "the run was ended by a time limit (status 124) after it had gone silent"
+        yield Event(
+            speaker="observed",
+            kind="silence",
+            path=path,
+            line=last.number,
+            end_line=last.end or last.number,
+            text=last.text,
+            message=text,
+            fields=fields,
+            also=(Evidence(limits[0].path, limits[0].line, limits[0].end_line, limits[0].text),),
+        )
+        return
+
+
+def _series(steps: Iterable[Step]) -> list[list[Step]]:
+    """Group records that have a loss or a gradient norm by source, rank and thread."""
+    groups: dict[tuple[object, ...], list[Step]] = defaultdict(list)
+    for step in steps:
+        if step.loss is not None or step.grad_norm is not None:
+            # A row that has a single metric belongs to that metric's series (`loss_mel`, `loss_dur`).
+            metric = step.keys if len(step.keys) == 1 else ()
+            groups[step.path, step.rank, step.lane, metric].append(step)
+    return list(groups.values())
+
+
+def _position(steps: list[Step], at: Step) -> int | None:
+    """Return the counter of the last numbered record before one that has none (HF prints no step)."""
+    number = None
+    for step in steps:
+        if step is at:
+            return number
+        if step.step is not None and step.path == at.path:
+            number = step.step
+    return number
+
+
+def _place(step: Step) -> Evidence:
+    return Evidence(step.path, step.line, step.line, "", step.column)
+
+
+def _event(step: Step, kind: str, text: str, fields: dict[str, Value], also: tuple[Evidence, ...]) -> Event:
+    return Event(
+        speaker="observed",
+        kind=kind,
+        path=step.path,
+        line=step.line,
+        end_line=step.line,
+        column=step.column,
+        text="",
+        message=text,
+        time=step.time,
+        rank=step.rank,
+        lane=step.lane,
+        fields={k: v for k, v in fields.items() if v is not None},
+        also=also,
+    )

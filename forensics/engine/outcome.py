@@ -1,0 +1,82 @@
+"""How the run ended, as far as anybody said so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forensics import timeline
+from forensics.engine.seen import Seen
+from forensics.model import Event
+
+_DONE = frozenset({"COMPLETED", "COMPLETE", "Succeeded"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of the attempt in question.
+
+    `finished` is positive evidence that training came to its end, with its event; `hinted` a
+    weaker word for it, such as a bare `done`, which counts only where nothing failed;
+    `exit_code` is the launcher's status (`masked` if a pipeline may have hidden another).
+    """
+
+    exit_code: int | None = None
+    signal: int | None = None
+    masked: bool = False
+    finished: Event | None = None
+    hinted: Event | None = None
+    reached_total: bool = False
+    scheduler_state: str | None = None
+    last_step: int | None = None
+    total_steps: int | None = None
+
+    @property
+    def bad(self) -> bool:
+        """Tell whether the status itself says that the run failed."""
+        return self.exit_code not in {None, 0}
+
+    @property
+    def good(self) -> bool:
+        """Tell whether there is positive evidence of a good end."""
+        if self.bad:
+            return False
+        clean = self.exit_code == 0 and not self.masked
+        said = self.finished is not None or self.hinted is not None
+        return clean or said or self.reached_total or self.scheduler_state in _DONE
+
+
+def outcome(seen: Seen) -> Outcome:
+    """Read the end of the run from its status, its own words, its steps and its scheduler."""
+    exits = [e for e in seen.said("status", "exit") if seen.is_current(e.path)]
+    code = _last(exits, "exit_code")
+    signal = _last(exits, "signal")
+    steps = seen.current_steps()
+    last, total = timeline.last_step(steps), timeline.total_steps(steps)
+    ends = [e for e in seen.events if is_end(e) and seen.is_current(e.path)]
+    states = [str(e.fields.get("state", "")) for e in seen.said("scheduler", "job-state", "pod-state")]
+    return Outcome(
+        exit_code=code,
+        signal=signal,
+        masked=any(True for _ in seen.said("launch", "masked-status")),
+        finished=next((e for e in reversed(ends) if not e.fields.get("weak")), None),
+        hinted=next((e for e in reversed(ends) if e.fields.get("weak")), None),
+        reached_total=bool(last is not None and total and last + 1 >= total),
+        scheduler_state=states[0] if states else None,
+        last_step=last,
+        total_steps=total,
+    )
+
+
+def is_end(event: Event) -> bool:
+    """Tell whether somebody says that training came to its end."""
+    return (event.speaker == "progress" and event.kind == "complete") or (
+        event.speaker == "torchrun" and event.kind == "finished"
+    )
+
+
+def _last(events: list[Event], name: str) -> int | None:
+    for event in reversed(events):
+        value = event.fields.get(name)
+        if isinstance(value, int):
+            return value
+    return None

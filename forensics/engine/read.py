@@ -1,0 +1,222 @@
+"""Run the scan and the parsers over every source, in bounded memory, losing nothing silently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from forensics.engine.seen import Seen
+from forensics.model import Context, Event, Line, LineParser, Record, Source, Step
+from forensics.parsers import FILE_PARSERS, LINE_PARSERS
+from forensics.parsers.metrics import STEP_HINT, complete, parse_step
+from forensics.rulebook.lint import UNSPOKEN, anchors
+from forensics.rulebook.load import Rulebook
+from forensics.scan import Hit, Matcher, Plan, Scan
+from forensics.sources import Found, Input
+from forensics.text.damage import rejoin
+from forensics.text.lazy import lazy_bytes
+from forensics.text.prefix import peel
+
+FILE_CAP = 64 << 20
+"""Bytes of an artefact that is read as a whole."""
+STEP_CAP = 24_000
+"""Progress records kept of a run; beyond it they are thinned evenly, and the report says so."""
+RECORD_BYTES = 160
+"""A usual progress record, to guess from a file's size how much to thin it."""
+EVENT_CAP = 20_000
+"""Events kept of one source."""
+BATCH = 4_000
+_UNREAD = frozenset({"checkpoint", "binary"})
+_PURE = frozenset({"nvidia-smi-csv", "nvidia-smi-xml", "nvidia-smi-dmon", "nvidia-smi-pmon", "exit-code",
+                   "torchelastic-error", "flight-recorder", "memory-snapshot", "launch-script", "config"})  # fmt: skip
+_YEAR = lazy_bytes(rb"\b(20[1-4]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])[T _]|\d\d:\d\d:\d\d (20[1-4]\d)\b")
+
+
+def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0) -> Seen:
+    """Return what the sources say. Never raises on their content."""
+    seen = Seen(found.root, notes=list(found.notes))
+    literals = _literals(book)
+    total = sum(i.source.bytes for i in found.inputs)
+    plan = Plan(literals, STEP_HINT, total_bytes=total)
+    matcher = plan.matcher()
+    years = {i.source.path: _year(i) for i in found.inputs}
+    common = next((y for y in years.values() if y), None)
+    texts = max(1, sum(i.source.kind not in _UNREAD for i in found.inputs))
+    for item in found.inputs:
+        context = Context(item.source, years[item.source.path] or common, utc_offset_s)
+        reader = _Reader(seen, context, tuple(a.decode() for a in literals), max(500, STEP_CAP // texts))
+        seen.sources.append(reader.read(item, plan, matcher))
+    seen.current = max((s.attempt for s in seen.sources), default=0)
+    return seen
+
+
+def _literals(book: Rulebook) -> dict[bytes, int]:
+    """Return what makes a line worth handing over: parsers' triggers, then rules' anchors."""
+    follow: dict[bytes, int] = {}
+    for parser in LINE_PARSERS:
+        for trigger in parser.triggers:
+            follow[trigger.encode()] = max(follow.get(trigger.encode(), 0), parser.follow)
+    for rule in book.rules.values():
+        for signal in rule.signal:
+            if UNSPOKEN & set(signal.speaker):
+                for anchor in anchors(signal):
+                    follow.setdefault(anchor.encode(), 0)
+    return follow
+
+
+def _year(item: Input) -> int | None:
+    if item.source.kind in _UNREAD:
+        return None
+    found = _YEAR.search(item.read(1 << 14))
+    return int(found[1] or found[2]) if found else None
+
+
+class _Reader:
+    """Reads one source into `seen`."""
+
+    def __init__(self, seen: Seen, context: Context, literals: Sequence[str], step_cap: int) -> None:
+        self._seen = seen
+        self._context = context
+        self._literals = literals
+        self._step_cap = step_cap
+        self._steps: list[Step] = []
+        self._events = 0
+        self._dropped = 0
+        self._times: list[float] = []
+
+    def read(self, item: Input, plan: Plan, matcher: Matcher) -> Source:
+        source = item.source
+        if source.kind in _UNREAD or source.read == "skipped":
+            return source
+        for parser in FILE_PARSERS:
+            if source.kind in parser.kinds:
+                self._keep(parser.parse(item.read(FILE_CAP), self._context))
+        if source.kind in _PURE:
+            lines = item.read(FILE_CAP)
+            return self._done(replace(source, lines=lines.count(b"\n") + (not lines.endswith(b"\n") and bool(lines))))
+        if source.pane_width:
+            return self._wrapped(item, source.pane_width)
+        scan = Scan(plan, matcher)
+        scan.stride = max(1, source.bytes // (RECORD_BYTES * self._step_cap))
+        return self._stream(item, scan)
+
+    def _stream(self, item: Input, scan: Scan) -> Source:
+        batch: list[Record] = []
+        for hit in scan.over(item.chunks()):
+            record = peel(hit.line, self._context)
+            if hit.progress:
+                self._step(record, scan)
+            if hit.literal:
+                if len(batch) >= BATCH and (hit.line.gap or len(batch) >= 5 * BATCH):
+                    self._parse(batch)
+                    batch = []
+                batch.append(record)
+        self._parse(batch)
+        path = item.source.path
+        self._seen.tails[path] = scan.tail
+        self._times += [t for line in scan.tail if (t := peel(line, self._context).time) is not None]
+        source = replace(item.source, lines=scan.lines)
+        if scan.cut_lines or scan.split_lines:
+            self._seen.notes.append(
+                f"{path}: {scan.cut_lines + scan.split_lines} very long lines were read only in part (the first 64 KiB)"
+            )
+        if scan.skipped_steps:
+            self._seen.notes.append(
+                f"{path}: {len(self._steps)} of about {len(self._steps) + scan.skipped_steps} progress records kept, "
+                "evenly thinned (the first, the last, and those with NaN among them)"
+            )
+        return self._done(source)
+
+    def _wrapped(self, item: Input, width: int) -> Source:
+        """Read a terminal capture whose long lines were broken at the pane's width."""
+        text = item.read(FILE_CAP).decode("utf-8", "replace")
+        physical = text.split("\n")
+        last = len(physical) - (physical[-1] == "")
+        records = []
+        lines = [
+            Line(first + 1, 0, 0, joined, end + 1, complete=end + 1 < len(physical))
+            for first, end, joined in rejoin(physical[:last], width)
+        ]
+        for line in lines:
+            record = peel(line, self._context)
+            if STEP_HINT.search(line.text.encode()):
+                self._step(record, None)
+            records.append(record)
+        self._parse(records)
+        self._seen.tails[item.source.path] = tuple(lines[-40:])
+        return self._done(replace(item.source, lines=last))
+
+    def _step(self, record: Record, scan: Scan | None) -> None:
+        step = parse_step(record, self._context.source.path)
+        if step is None or (not record.line.complete and not complete(step, self._steps[-50:])):
+            return
+        if record.time is not None and (not self._steps or len(self._steps) % 50 == 0):
+            self._times.append(record.time)
+        self._steps.append(step)
+        if scan and len(self._steps) >= self._step_cap:
+            dropped = len(self._steps) - len(self._steps[::2])
+            self._steps = self._steps[::2]
+            scan.stride *= 2
+            scan.skipped_steps += dropped
+
+    def _parse(self, batch: Sequence[Record]) -> None:
+        if not batch:
+            return
+        self._times += [r.time for r in (batch[0], batch[-1]) if r.time is not None]
+        claimed: set[int] = set()
+        for parser in LINE_PARSERS:
+            events = list(parser.parse(batch, self._context))
+            shares = parser.speaker == "progress"
+            fresh = [e for e in events if shares or e.line not in claimed]
+            if not shares:
+                for event in fresh:
+                    first = event.fields.get("from_line")
+                    claimed.update(range(first if isinstance(first, int) else event.line, event.end_line + 1))
+                    claimed.add(event.line)
+            self._keep(fresh)
+        self._keep(self._unclaimed(batch, claimed))
+
+    def _unclaimed(self, batch: Iterable[Record], claimed: set[int]) -> Iterator[Event]:
+        """Yield lines that no speaker claims as plain output, or as log records if they have a level."""
+        for record in batch:
+            if record.line.number in claimed or not any(a in record.raw for a in self._literals):
+                continue
+            yield Event(
+                speaker="log" if record.level else "output",
+                kind=record.level or "line",
+                path=self._context.source.path,
+                line=record.line.number,
+                end_line=record.line.end,
+                column=record.line.column,
+                text=record.raw,
+                message=record.text,
+                time=record.time,
+                rank=record.rank,
+                lane=record.lane,
+                host=record.host,
+                pid=record.pid,
+            )
+
+    def _keep(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if self._events >= EVENT_CAP:
+                self._dropped += 1
+                continue
+            self._events += 1
+            source = self._context.source
+            if event.rank is None and source.rank is not None:
+                event = replace(event, rank=source.rank)  # noqa: PLW2901 - the file's name says whose it is
+            self._seen.events.append(event)
+
+    def _done(self, source: Source) -> Source:
+        self._seen.steps.extend(
+            replace(s, rank=source.rank) if s.rank is None and source.rank is not None else s for s in self._steps
+        )
+        if self._dropped:
+            self._seen.notes.append(f"{source.path}: {self._dropped} further events beyond {EVENT_CAP} were not kept")
+        if self._times:
+            return replace(source, started=min(self._times), ended=max(self._times))
+        return source
+
+
+__all__ = ["Hit", "LineParser", "read"]

@@ -1,0 +1,54 @@
+"""All that was seen of a run, before anything is concluded from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from forensics.model import Event, Expected, Line, Source, Step
+
+
+@dataclass(slots=True)
+class Seen:
+    """Sources, events and steps of one folder; `tails` holds the last lines of each text.
+
+    `current` is the attempt in question: logs of a lower one belong to earlier tries.
+    `older` names further logs of earlier tries: siblings of one that was promised and is missing.
+    """
+
+    root: str
+    sources: list[Source] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    tails: dict[str, tuple[Line, ...]] = field(default_factory=dict)
+    expected: list[Expected] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    current: int = 0
+    older: set[str] = field(default_factory=set)
+
+    def said(self, speaker: str, *kinds: str) -> Iterator[Event]:
+        """Yield the events of a speaker, of some kinds if given, in order."""
+        return (e for e in self.events if e.speaker == speaker and (not kinds or e.kind in kinds))
+
+    def source(self, path: str) -> Source | None:
+        """Return the source of that path."""
+        return next((s for s in self.sources if s.path == path), None)
+
+    def is_current(self, path: str) -> bool:
+        """Tell whether a source belongs to the attempt in question (artefacts always do)."""
+        source = self.source(path)
+        if source is None or source.kind not in LOG_KINDS:
+            return True
+        return source.attempt >= self.current and path not in self.older
+
+    def logs(self) -> Sequence[Source]:
+        """Return the logs of the attempt in question that hold anything."""
+        return [s for s in self.sources if s.kind in LOG_KINDS and s.bytes and self.is_current(s.path)]
+
+    def current_steps(self) -> list[Step]:
+        """Return the training steps of the attempt in question."""
+        return [s for s in self.steps if s.series == "train" and self.is_current(s.path)]
+
+
+LOG_KINDS = frozenset({"training-log", "slurm-log", "tmux-capture", "transcript", "text", "metrics-json"})
+"""Kinds of source in which a program speaks about itself."""

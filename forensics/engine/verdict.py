@@ -1,0 +1,61 @@
+"""The judgement: healthy needs evidence, and what cannot be told is unknown."""
+
+from __future__ import annotations
+
+from forensics.engine.outcome import Outcome
+from forensics.engine.seen import LOG_KINDS, Seen
+from forensics.model import Finding, Verdict
+
+
+def judge(root: Finding | None, end: Outcome, seen: Seen) -> tuple[Verdict, str]:
+    """Return the verdict and the reason for it, in words."""
+    if root is not None:
+        return _with_root(root, end)
+    if end.good:
+        return "healthy", _good(end)
+    if end.bad:
+        return "failed", f"the exit status is {end.exit_code}, and nothing in the files says why"
+    return "unknown", _why_unknown(seen, end)
+
+
+def _with_root(root: Finding, end: Outcome) -> tuple[Verdict, str]:
+    if root.id.startswith("capture."):
+        return "unknown", "the capture itself is broken, so the files cannot tell how the run ended"
+    if root.severity == "error":
+        return "failed", root.title
+    if end.good:
+        return "degraded", f"{_good(end)}, but {_lower(root.title)}"
+    if end.bad:
+        return "failed", f"the exit status is {end.exit_code}; the only thing found is: {_lower(root.title)}"
+    return "unknown", f"no end of the run was seen; found: {_lower(root.title)}"
+
+
+def _good(end: Outcome) -> str:
+    said = []
+    if (word := end.finished or end.hinted) is not None:
+        said.append(f"{word.path}:{word.line} says that the run finished")
+    if end.exit_code == 0:
+        said.append("the exit status is 0")
+    if end.reached_total:
+        said.append(f"step {end.last_step} of {end.total_steps} was reached")
+    if end.scheduler_state:
+        said.append(f"the scheduler says {end.scheduler_state}")
+    return ", ".join(said) or "nothing failed"
+
+
+def _why_unknown(seen: Seen, end: Outcome) -> str:
+    logs = [s for s in seen.sources if s.kind in LOG_KINDS and s.bytes]
+    if not seen.sources:
+        return "there is no file to read here"
+    if not logs:
+        return "none of the files is a log of the run; give the training log as well"
+    where = f" after step {end.last_step}" if end.last_step is not None else ""
+    masked = " (the exit status 0 may be that of the last command of a pipeline)" if end.masked else ""
+    return (
+        f"the log ends{where} without an error and without the end of the run{masked}; "
+        "the exit status, or `ps`/`nvidia-smi` on the machine, would settle whether it is still running"
+    )
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
