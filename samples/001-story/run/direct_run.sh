@@ -1,0 +1,1 @@
+ssh -o ConnectTimeout=10 root@10.1.2.6 'pct exec 200 -- bash -c "source /root/venv/bin/activate && rm -rf /tmp/torchinductor_root && PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True python3 /root/train_dflash_pipeline.py --block-size 32 --max-anchors 1024 --token-budget 49152 2>&1" | tail -60' > direct_run.txt
