@@ -265,9 +265,20 @@ class LineParser(Protocol):
     lines end or a `gap` cuts them.
     """
 
-    speaker: str
-    triggers: tuple[str, ...]
-    follow: int
+    @property
+    def speaker(self) -> str:
+        """Whose voice it is: the `speaker` of its events."""
+        ...
+
+    @property
+    def triggers(self) -> tuple[str, ...]:
+        """Literals that make the scan hand over a line."""
+        ...
+
+    @property
+    def follow(self) -> int:
+        """How many lines after a trigger are handed over as well."""
+        ...
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield this speaker's events in the order of their lines."""
@@ -277,8 +288,15 @@ class LineParser(Protocol):
 class FileParser(Protocol):
     """Reads a whole artefact (a dump, a table, a script) of the kinds it names."""
 
-    speaker: str
-    kinds: frozenset[str]
+    @property
+    def speaker(self) -> str:
+        """Whose voice it is: the `speaker` of its events."""
+        ...
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of source that it reads."""
+        ...
 
     def parse(self, data: bytes, context: Context) -> Iterator[Event]:
         """Yield events of the artefact; `data` is the decompressed content, capped."""

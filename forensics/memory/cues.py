@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
+from forensics.text.lazy import lazy
+
 Work: TypeAlias = Literal[
     "attention", "attention block", "mask", "logits", "optimizer", "parameter", "backward", "activation",
     "kv cache", "generated", "outright", "unknown", "none",
@@ -23,10 +25,10 @@ number of elements, `unknown` frames say nothing, `none` means that there are no
 """
 
 RECEIVERS: tuple[tuple[Work, re.Pattern[str]], ...] = (
-    ("kv cache", re.compile(r"\b(?:[kv]|kv|key|value)_?caches?\b|\bself\.(?:keys|values)\b|\bpast_key_values?\b")),
+    ("kv cache", lazy(r"\b(?:[kv]|kv|key|value)_?caches?\b|\bself\.(?:keys|values)\b|\bpast_key_values?\b")),
     (
         "attention",
-        re.compile(
+        lazy(
             r"\battn_?(?:weights?|scores?|probs?|logits|output_weights|matrix|map)?(?:_float|_reshaped)?\b"
             r"|\battention_?(?:weights?|scores?|probs?|logits|map)\b"
             r"|\b(?:att|wei|sim|dots|qk|matmul_result|post_mod_scores)\b"
@@ -34,29 +36,29 @@ RECEIVERS: tuple[tuple[Work, re.Pattern[str]], ...] = (
     ),
     (
         "mask",
-        re.compile(r"mask|\balibi\b|\b(?:attn|attention|position|causal|relative_position)_bias(?:es)?\b|\btri[lu]\b"),
+        lazy(r"mask|\balibi\b|\b(?:attn|attention|position|causal|relative_position)_bias(?:es)?\b|\btri[lu]\b"),
     ),
-    ("optimizer", re.compile(r"exp_avg|momentum_buffer|master_param|fp32_partition|\bdenom\b|\bstate\[")),
+    ("optimizer", lazy(r"exp_avg|momentum_buffer|master_param|fp32_partition|\bdenom\b|\bstate\[")),
     (
         "activation",
-        re.compile(r"\b(?:router|gate)_logits\b|hidden_states|\b(?:query|key|value)(?:_states|_layer)?\b"),
+        lazy(r"\b(?:router|gate)_logits\b|hidden_states|\b(?:query|key|value)(?:_states|_layer)?\b"),
     ),
-    ("logits", re.compile(r"logits?\b|log_?probs?\b|\blogps\b|\blm_output\b")),
-    ("parameter", re.compile(r"\bparam_applied\b|\bself\.(?:weight|bias)\b")),
+    ("logits", lazy(r"logits?\b|log_?probs?\b|\blogps\b|\blm_output\b")),
+    ("parameter", lazy(r"\bparam_applied\b|\bself\.(?:weight|bias)\b")),
 )
 
 EXPRESSIONS: tuple[tuple[Work, re.Pattern[str]], ...] = (
     # attention @ value gives an activation again, so it stands before query @ key.
     (
         "activation",
-        re.compile(
+        lazy(
             r"(?:matmul|bmm)\(\s{0,9}(?:attn|attention|att|scores|probs|post_mod|dots|sim|wei)\w{0,20}\s{0,9},"
             r"|\b(?:attn|att|attn_weights|attn_probs|attention_probs|wei|scores)\s?@\s?v"
         ),
     ),
     (
         "attention",
-        re.compile(
+        lazy(
             r"\bq(?:uery)?\w{0,12}(?:\.\w{1,20}\([^()]{0,60}\))?\s?@\s?(?:self\.)?k"
             r"|(?:matmul|bmm|baddbmm)\([^()]{0,60}\bq\w{0,20}(?:\.\w{1,20}\([^()]{0,60}\))?,\s?(?:self\.)?k"
             r"|einsum\([^()]{0,80},\s?q\w{0,20},\s?k"
@@ -68,27 +70,27 @@ EXPRESSIONS: tuple[tuple[Work, re.Pattern[str]], ...] = (
     ),
     (
         "mask",
-        re.compile(
+        lazy(
             r"\btri[lu]\(|\.expand\([^()]{0,80}\b(\w{1,20}),\s?\1\s?\)|create_(?:block_)?mask\("
             r"|\b\w{0,30}mask\w{0,30}(?:\[[^\]]{0,60}\])?"
             r"\.(?:expand|to|repeat|float|bool|type|clone|contiguous|masked_fill|half|bfloat16)\w{0,10}\("
         ),
     ),
-    ("kv cache", re.compile(r"\bkv_?cache|past_key_values?\.update\(|\b(?:key|value)_cache\b")),
-    ("activation", re.compile(r"\b(?:router|gate)_logits\b")),
+    ("kv cache", lazy(r"\bkv_?cache|past_key_values?\.update\(|\b(?:key|value)_cache\b")),
+    ("activation", lazy(r"\b(?:router|gate)_logits\b")),
     (
         "logits",
-        re.compile(
+        lazy(
             r"\blm_head\(|\.lm_head\(|embed_out\(|output_projection\(|cross_entropy\w{0,10}\(|loss_fct\(|CrossEntropyLoss"
             r"|logits\w{0,10}(?:\[[^\]]{0,60}\])?"
             r"\.(?:float|to|contiguous|view|reshape|log_softmax|softmax|logsumexp)\("
             r"|softmax\(\s{0,9}\w{0,20}logits|gather_log_probs\("
         ),
     ),
-    ("optimizer", re.compile(r"exp_avg|momentum_buffer|_foreach_(?:sqrt|add|mul|div|lerp|addcmul|addcdiv|neg)\(")),
+    ("optimizer", lazy(r"exp_avg|momentum_buffer|_foreach_(?:sqrt|add|mul|div|lerp|addcmul|addcdiv|neg)\(")),
     (
         "activation",
-        re.compile(
+        lazy(
             r"self\.(?:mlp|feed_forward|ff|ffn|gate_proj|up_proj|down_proj|gate_up_proj|fc_?\d|c_fc|c_proj|c_attn|w_?[123]"
             r"|act|act_fn|[qkvo]_proj|qkv|qkv_proj|query_key_value|to_(?:q|k|v|qkv|out)|in_proj|out_proj|w[qkvo]|query|key"
             r"|value|embed\w{0,20}|wte|wpe|\w{0,20}norm\w{0,3}|ln_\w{1,3}|experts|dense\w{0,20})\("
@@ -97,28 +99,28 @@ EXPRESSIONS: tuple[tuple[Work, re.Pattern[str]], ...] = (
     ),
     (
         "attention block",
-        re.compile(r"self\.(?:self_attn|self_attention|attn|attention|mha|cross_attn|multihead_attn|sa)\("),
+        lazy(r"self\.(?:self_attn|self_attention|attn|attention|mha|cross_attn|multihead_attn|sa)\("),
     ),
-    ("backward", re.compile(r"\.backward\(")),
-    ("parameter", re.compile(r"Parameter\(\s{0,9}torch\.")),
+    ("backward", lazy(r"\.backward\(")),
+    ("parameter", lazy(r"Parameter\(\s{0,9}torch\.")),
 )
 
-_ANY_FILE = re.compile("")
-_MODULE = re.compile(r"nn/modules/module\.py$")
+_ANY_FILE = lazy("")
+_MODULE = lazy(r"nn/modules/module\.py$")
 
 FUNCTIONS: tuple[tuple[Work, re.Pattern[str], re.Pattern[str]], ...] = (
     (
         "attention",
-        re.compile(
+        lazy(
             r"_?math_attention\w*|sdpa_dense\w*|\w*eager_attention\w*|multi_head_attention_forward|flex_attention\w*"
             r"|\w*scaled_dot_product\w*|sdpa_attention_forward|_attn|\w*dot_product_attention|attention_ref"
         ),
         _ANY_FILE,
     ),
-    ("mask", re.compile(r"\w*_masks?|\w*_4d\w*|build_alibi\w*|compute_bias"), _ANY_FILE),
+    ("mask", lazy(r"\w*_masks?|\w*_4d\w*|build_alibi\w*|compute_bias"), _ANY_FILE),
     (
         "logits",
-        re.compile(
+        lazy(
             r"For\w{1,20}LMLoss|\w*cross_entropy\w*|nll_loss|\w*batch_log_?p\w*|selective_log_softmax"
             r"|gather_log_probs|\w*_logits"
         ),
@@ -126,7 +128,7 @@ FUNCTIONS: tuple[tuple[Work, re.Pattern[str], re.Pattern[str]], ...] = (
     ),
     (
         "optimizer",
-        re.compile(
+        lazy(
             r"_init_group|_(?:single|multi)_tensor_\w+|_fused_\w+|init_state|initialize_optimizer_states|_group_tensors\w*"
         ),
         _ANY_FILE,
@@ -134,45 +136,43 @@ FUNCTIONS: tuple[tuple[Work, re.Pattern[str], re.Pattern[str]], ...] = (
     # A closure or a decorator of an optimizer's step encloses the whole forward pass.
     (
         "optimizer",
-        re.compile(r"(?!wrapper$|_use_grad$|inner$|wrapped$|profile_hook_step$|closure$)\w+"),
-        re.compile(
-            r"/optim/\w{1,40}\.py$|/optimizers?/\w{1,40}\.py$|/sharded_optim/|(?:adam\w{0,9}|adafactor|lion)\.py$"
-        ),
+        lazy(r"(?!wrapper$|_use_grad$|inner$|wrapped$|profile_hook_step$|closure$)\w+"),
+        lazy(r"/optim/\w{1,40}\.py$|/optimizers?/\w{1,40}\.py$|/sharded_optim/|(?:adam\w{0,9}|adafactor|lion)\.py$"),
     ),
-    ("parameter", re.compile(r"_apply|convert"), _MODULE),
+    ("parameter", lazy(r"_apply|convert"), _MODULE),
     (
         "parameter",
-        re.compile(
+        lazy(
             r"_?load_state_dict\w*|_load_parameter\w*|_load_from_state_dict|set_module_tensor_to_device|reset_parameters"
             r"|unshard|_alloc_storage|_all_gather_flat_param|_unshard\w*|all_gather_params|create_weights"
         ),
         _ANY_FILE,
     ),
-    ("parameter", re.compile(r"__deepcopy__"), re.compile(r"torch/(?:_tensor|nn/parameter)\.py$")),
-    ("parameter", re.compile(r"__init__"), re.compile(r"nn/modules/(?:linear|sparse|conv|normalization)\.py$")),
-    ("kv cache", re.compile(r"\w*kv_?caches?|lazy_initialization|_allocate_kv\w*"), _ANY_FILE),
-    ("kv cache", re.compile(r"update|__init__"), re.compile(r"cache_utils\.py$")),
+    ("parameter", lazy(r"__deepcopy__"), lazy(r"torch/(?:_tensor|nn/parameter)\.py$")),
+    ("parameter", lazy(r"__init__"), lazy(r"nn/modules/(?:linear|sparse|conv|normalization)\.py$")),
+    ("kv cache", lazy(r"\w*kv_?caches?|lazy_initialization|_allocate_kv\w*"), _ANY_FILE),
+    ("kv cache", lazy(r"update|__init__"), lazy(r"cache_utils\.py$")),
     (
         "activation",
-        re.compile(
+        lazy(
             r"apply_rotary\w*|rotate_half|repeat_kv|silu|gelu|relu|swiglu|swish|\w*rms_norm|layer_norm|group_norm"
             r"|batch_norm|embedding|conv\dd|interpolate"
         ),
         _ANY_FILE,
     ),
-    ("backward", re.compile(r"_engine_run_backward|backward"), re.compile(r"torch/(?:_tensor|autograd/\w{1,20})\.py$")),
+    ("backward", lazy(r"_engine_run_backward|backward"), lazy(r"torch/(?:_tensor|autograd/\w{1,20})\.py$")),
 )
 
-GENERATED_FILE = re.compile(r"torchinductor|torch_compile_debug|/inductor_cache/")
+GENERATED_FILE = lazy(r"torchinductor|torch_compile_debug|/inductor_cache/")
 """Where compiled kernels live; their code spells every shape and dtype out."""
 
-THIN_FILE = re.compile(
+THIN_FILE = lazy(
     r"/torch/(?:nn/modules/(?:module|linear)|nn/functional|functional|_tensor|_ops|overrides|utils/\w{1,30}|amp/\w{1,30}"
     r"|_dynamo/\w{1,40}|autograd/\w{1,20})\.py$"
 )
 """Torch code that only carries out what its caller asked for: the caller's names then tell."""
 
-OUTRIGHT = re.compile(
+OUTRIGHT = lazy(
     r"torch\.(?:empty|zeros|ones|rand|randn|full)\(\s{0,4}\(?\s{0,4}(?:int\(\s{0,4})?"
     r"(?:[\d_]{1,20}\s?(?:\*\*?|<<|//|\+)\s?\d|\d[\d_]{6,19}[,)\s]|[\d.]{1,9}e\d)"
 )

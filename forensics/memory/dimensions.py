@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from forensics.text.lazy import lazy
+
 Candidates: TypeAlias = dict[int, int]
 """Values one dimension may have, each with its doubt: 0 said outright, 1 implied, 2 a guess."""
 
@@ -132,8 +134,8 @@ _FULL_NAMES = {
 _DTYPE_KEYS = frozenset({"torch_dtype", "dtype", "precision", "mixed_precision", "amp_dtype", "model_dtype"})
 _DTYPE_FLAGS = frozenset({"bf16", "fp16", "half", "fp32", "bfloat16"})
 _ATTENTION_KEYS = frozenset({"attn_implementation", "attn", "attention", "attention_implementation", "attn_impl"})
-_DTYPE_WORD = re.compile(r"(bfloat16|bf16|float16|fp16|half|float32|fp32|tf32|float64|fp64|double|float8|fp8|int8)")
-_INTEGER = re.compile(r"([0-9][0-9_]{0,14}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.0{1,6})?([kK]?)")
+_DTYPE_WORD = lazy(r"(bfloat16|bf16|float16|fp16|half|float32|fp32|tf32|float64|fp64|double|float8|fp8|int8)")
+_INTEGER = lazy(r"([0-9][0-9_]{0,14}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.0{1,6})?([kK]?)")
 
 
 def collect(config: Mapping[str, object], argv: Mapping[str, str], shapes: Sequence[tuple[int, ...]]) -> Numbers:

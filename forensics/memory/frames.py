@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forensics.memory.cues import EXPRESSIONS, FUNCTIONS, GENERATED_FILE, OUTRIGHT, RECEIVERS, THIN_FILE, Work
+from forensics.text.lazy import lazy
 
 _LINES_READ = 2000
 _LINE_READ = 1000
 
-_HEAD = re.compile(r'File "([^"\n]{0,500})", line \d+(?:, in (\S+))?')
-_RANK_PREFIX = re.compile(r"^\[rank\d+\]: ?")
-_MARKERS = re.compile(r"\s*[~^][~^ ]*")
-_ERROR = re.compile(r"[\w.]{0,80}(?:Error|Exception)\b|.{0,80}out of memory")
-_FAILURE = re.compile(r"OutOfMemory|out of memory|RESOURCE_EXHAUSTED|OOM")
-_ASSIGNMENT = re.compile(r"\s*([\w.\[\]\"', :]{1,120}?)\s?(?:[-+*/@|&]|//)?=(?!=)")
+_HEAD = lazy(r'File "([^"\n]{0,500})", line \d+(?:, in (\S+))?')
+_RANK_PREFIX = lazy(r"^\[rank\d+\]: ?")
+_MARKERS = lazy(r"\s*[~^][~^ ]*")
+_ERROR = lazy(r"[\w.]{0,80}(?:Error|Exception)\b|.{0,80}out of memory")
+_FAILURE = lazy(r"OutOfMemory|out of memory|RESOURCE_EXHAUSTED|OOM")
+_ASSIGNMENT = lazy(r"\s*([\w.\[\]\"', :]{1,120}?)\s?(?:[-+*/@|&]|//)?=(?!=)")
 
-_DTYPES = re.compile(
+_DTYPES = lazy(
     r"torch\.(float64|double|int64|long|float32|float|bfloat16|float16|half|bool|uint8|int8|int32)\b(?!\()"
     r"|\.(double|float|half|bfloat16|bool|long|int)\(\)"
 )
@@ -26,10 +26,10 @@ _DTYPE_BYTES = {
     "float64": 8, "double": 8, "int64": 8, "long": 8, "float32": 4, "float": 4, "int32": 4, "int": 4,
     "bfloat16": 2, "float16": 2, "half": 2, "bool": 1, "uint8": 1, "int8": 1,
 }  # fmt: skip
-_CAST_BACK = re.compile(r"\.(?:to|type)\(\s?\w{1,30}\.dtype\s?\)|\.type_as\(")
+_CAST_BACK = lazy(r"\.(?:to|type)\(\s?\w{1,30}\.dtype\s?\)|\.type_as\(")
 # The unfused paths work in float32 whatever the inputs are (half and bfloat16 are upcast).
-_FULL_PRECISION = re.compile(r"working_precision|SDPBackend\.MATH|enable_math")
-_SPELLED_SHAPE = re.compile(r"(?:empty\w{0,20}|zeros|ones|full|randn?)\(\s?[(\[]?((?:\d{1,15},\s?){1,6}\d{1,15})")
+_FULL_PRECISION = lazy(r"working_precision|SDPBackend\.MATH|enable_math")
+_SPELLED_SHAPE = lazy(r"(?:empty\w{0,20}|zeros|ones|full|randn?)\(\s?[(\[]?((?:\d{1,15},\s?){1,6}\d{1,15})")
 
 
 @dataclass(frozen=True, slots=True)

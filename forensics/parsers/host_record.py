@@ -61,6 +61,15 @@ _LIMIT_FACTS = {
     "stack": "stack_bytes",
 }
 _FACTORS = {"blocks": 512, "kbytes": 1024, "mbytes": 1 << 20, "bytes": 1}
+_ULIMIT = re.compile(r".{0,300}[$#%>] ?ulimit (?:-[SH] )?-(?P<flag>[nulvsf])")
+_FLAGS = {
+    "n": ("open_files", 1),
+    "u": ("processes", 1),
+    "l": ("locked_memory_bytes", 1024),
+    "v": ("virtual_memory_bytes", 1024),
+    "s": ("stack_bytes", 1024),
+    "f": ("file_size_bytes", 1024),
+}
 _MOST_LINES = 20_000
 
 
@@ -68,17 +77,14 @@ class HostRecord:
     """See the module's text."""
 
     speaker = "host"
-    kinds = frozenset({"host-record"})
+    # In a session, a capture or a note the same tables stand among other lines.
+    kinds = frozenset({"host-record", "transcript", "tmux-capture", "text"})
 
     def parse(self, data: bytes, context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""
         lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")[:_MOST_LINES]
-        found = [
-            *_filesystems(lines, context),
-            *_memory(lines, context),
-            *_meminfo(lines, context),
-            *_limits(lines, context),
-        ]
+        readers = (_filesystems, _memory, _meminfo, _limits, _asked)
+        found = [event for reader in readers for event in reader(lines, context)]
         yield from sorted(found, key=lambda event: event.line)
 
 
@@ -213,6 +219,16 @@ def _limits(lines: list[str], context: Context) -> Iterator[Event]:
         fields[name] = int(match["value"]) * factor if match["value"].isdecimal() else None
     if fields:
         yield _event("limits", lines, first, last, fields, context)
+
+
+def _asked(lines: list[str], context: Context) -> Iterator[Event]:
+    """Yield `limits` for `$ ulimit -u` in a session, with the answer on the next line."""
+    for at, line in enumerate(lines[:-1]):
+        asked = _ULIMIT.fullmatch(line.rstrip()) if len(line) < 400 else None
+        answer = lines[at + 1].strip()
+        if asked and answer.isdecimal() and len(answer) < 19:
+            name, factor = _FLAGS[asked["flag"]]
+            yield _event("limits", lines, at, at + 1, {name: int(answer) * factor}, context)
 
 
 PARSER = HostRecord()

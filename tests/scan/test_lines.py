@@ -90,7 +90,7 @@ def test_every_line_with_a_literal_is_found_with_its_number_and_offset(data: byt
 def test_numbers_and_offsets_rise(data: bytes) -> None:
     """Hits come in the order of the file."""
     places = [(h[0], h[1], h[2]) for h in hits(data)[:-1]]
-    assert places == sorted(places)  # type: ignore[type-var]
+    assert places == sorted(places)
 
 
 def test_a_column_counts_characters_before_the_record() -> None:

@@ -24,7 +24,8 @@ class SchedulerRecord:
     """See the module's text."""
 
     speaker = "scheduler"
-    kinds = frozenset({"scheduler-record"})
+    # In a session, a capture or a note the same tables stand among other lines.
+    kinds = frozenset({"scheduler-record", "transcript", "tmux-capture", "text"})
 
     def parse(self, data: bytes, context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""

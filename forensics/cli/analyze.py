@@ -1,0 +1,95 @@
+"""`analyze`: a run in, its report out."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from forensics.cli.evidence import explained, rules_option, standard_input, tz_option
+from forensics.cli.output import check_target, colored, output_option, write
+from forensics.cli.patience import patience
+
+if TYPE_CHECKING:
+    from forensics.model import Report
+
+
+@click.command("analyze")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="For a person, a program, or an issue.",
+)
+@output_option
+@rules_option
+@tz_option
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colours in text.",
+)
+@click.option("--no-color", is_flag=True, help="The same as --color never.")
+def command(
+    paths: Sequence[str],
+    form: str,
+    output: str,
+    rules: Sequence[str],
+    tz: str | None,
+    color: str,
+    *,
+    no_color: bool,
+) -> None:
+    """Say what went wrong in a run, and prove it.
+
+    PATH is the folder that a run left behind, or files of it; - is standard input.
+    Exit status 0 says that an analysis was made, whatever it found.
+
+    \b
+    Examples:
+      dflash-forensics analyze run_dir/
+      dflash-forensics analyze train.log dmesg.txt --format json -o report.json
+      ssh node dmesg | dflash-forensics analyze - train.log
+    """  # noqa: D301 - \b is click's mark for "keep these lines"
+    check_target(output)
+    stdin = standard_input(paths)
+    with explained():
+        from forensics.analyze import analyze
+
+        with patience("reading " + (paths[0] if len(paths) == 1 else f"{len(paths)} paths")):
+            report = analyze(paths, rules=rules, tz=tz, stdin=stdin)
+    choice = "never" if no_color else color
+    write(FORMATS[form](report, choice, output), output)
+
+
+def _text(report: Report, choice: str, output: str) -> str:
+    from forensics.render.terminal import render
+
+    width = shutil.get_terminal_size().columns
+    return render(report, width, color=colored(choice, output))
+
+
+def _json(report: Report, _choice: str, _output: str) -> bytes:
+    from forensics.render.json_v1 import to_json
+
+    return to_json(report)
+
+
+def _markdown(report: Report, _choice: str, _output: str) -> str:
+    from forensics.render.markdown import render
+
+    return render(report)
+
+
+FORMATS: dict[str, Callable[[Report, str, str], str | bytes]] = {
+    "text": _text,
+    "json": _json,
+    "markdown": _markdown,
+}

@@ -1,0 +1,139 @@
+"""`explain`: what a cause is, how it is recognised, and what to do about it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from forensics.cli.evidence import explained, rules_option
+from forensics.cli.output import output_option, write
+
+if TYPE_CHECKING:
+    from forensics.rulebook.load import Rulebook
+    from forensics.rulebook.schema import FixSpec, Rule, Signal
+
+WIDTH = 80
+RESTARTS = {
+    "no": "a plain restart does not help",
+    "maybe": "a plain restart may help",
+    "yes": "a plain restart can help",
+}
+
+
+@click.command("explain")
+@click.argument("identity", metavar="ID")
+@output_option
+@rules_option
+def command(identity: str, output: str, rules: Sequence[str]) -> None:
+    """Say what a cause is, how it shows, and how to fix it.
+
+    ID is a cause as reports name it; `rules list` has them all.
+
+    \b
+    Example:
+      dflash-forensics explain memory.gpu-oom
+    """  # noqa: D301 - \b is click's mark for "keep these lines"
+    with explained():
+        from forensics.rulebook.load import load
+
+        rulebook = load(rules, cases=True)
+    write("\n".join(_lines(known(rulebook, identity), rulebook)) + "\n", output)
+
+
+def known(rulebook: Rulebook, identity: str) -> Rule:
+    """Return the rule of that id.
+
+    Raises:
+        click.UsageError: there is none; the message has the nearest ids.
+    """
+    if identity in rulebook.rules:
+        return rulebook.rules[identity]
+    from difflib import get_close_matches
+
+    by_cause = {name.partition(".")[2]: name for name in rulebook.rules}
+    near = get_close_matches(identity, rulebook.rules, n=3, cutoff=0.5)
+    near += [by_cause[cause] for cause in get_close_matches(identity.rpartition(".")[2], by_cause, n=3)]
+    near += [name for name in rulebook.rules if name.startswith(f"{identity}.")]
+    meant = ", ".join(dict.fromkeys(near[:6]))
+    advice = f"did you mean {meant}?" if meant else "`dflash-forensics rules list` has them all"
+    raise click.UsageError(f"there is no cause {identity}; {advice}")
+
+
+def _lines(rule: Rule, rulebook: Rulebook) -> Iterator[str]:
+    from forensics.text.ansi import visible
+
+    for line in _page(rule, rulebook):
+        yield visible(line)
+
+
+def _page(rule: Rule, rulebook: Rulebook) -> Iterator[str]:
+    from forensics.rulebook.groups import members
+
+    yield f"{rule.id}: {rule.title}"
+    yield f"{rule.severity}, confidence {rule.confidence}; {RESTARTS[rule.restart]}"
+    for paragraph in rule.why.strip().split("\n\n"):
+        yield from ("", *_wrap(paragraph))
+    yield from ("", "Recognised by")
+    for signal in rule.signal:
+        yield from _signal(signal)
+    wordings = dict.fromkeys((case.name, case.version) for case in rule.case if case.fires)
+    yield from _section(
+        "Wordings it is proved on",
+        (f"{name} ({version})" if version else name for name, version in wordings),
+    )
+    ids = tuple(rulebook.rules)
+    yield from _section("Explains", sorted(members(rule.explains, ids, rule.id)))
+    causes = (other.id for other in rulebook.rules.values() if rule.id in members(other.explains, ids, other.id))
+    yield from _section("Can be explained by", causes)
+    yield from _section("Facts", (f"{name} ({kind})" for name, kind in rule.facts.items()))
+    if rule.fix:
+        yield from ("", "Fix")
+    for fix in rule.fix:
+        yield from _fix(fix)
+    yield from _section("References", rule.references, wrap=False)
+    yield from ("", f"Rule file: {rule.path}")
+
+
+def _signal(signal: Signal) -> Iterator[str]:
+    who = " or ".join(signal.speaker)
+    kinds = f" ({', '.join(signal.kind)})" if signal.kind else ""
+    role = "" if signal.role == "cause" else f", as a {signal.role}"
+    yield f"  {who}{kinds}{role}"
+    for label, text in (
+        ("says", signal.pattern),
+        ("in frames", signal.frames),
+        ("unless", signal.unless),
+        ("where", " and ".join(signal.where)),
+    ):
+        for row in text.strip().splitlines():
+            yield f"    {label:<9} {row}"
+            label = " " * len(label)  # noqa: PLW2901 - the label stands on the first row only
+
+
+def _fix(fix: FixSpec) -> Iterator[str]:
+    yield from _wrap(f"{fix.title}{' (safe to apply)' if fix.safe else ''}", "  ")
+    yield from _wrap(fix.detail, "    ")
+    yield from (f"    {name}={value}" for name, value in fix.env.items())
+    yield from (f"    {name} {value}".rstrip() for name, value in fix.args.items())
+
+
+def _section(heading: str, items: Sequence[str] | Iterator[str], *, wrap: bool = True) -> Iterator[str]:
+    rows = list(items)
+    if rows:
+        yield from ("", heading)
+    for row in rows:
+        yield from _wrap(row, "  ") if wrap else [f"  {row}"]
+
+
+def _wrap(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        " ".join(text.split()),
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,102 @@
+"""`timeline`: who said what, when, as a table."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal, TypeAlias
+from zoneinfo import ZoneInfo
+
+import click
+
+from forensics.cli.evidence import explained, standard_input, tz_option
+from forensics.cli.output import STDOUT, check_target, output_option, write
+from forensics.cli.patience import patience
+
+if TYPE_CHECKING:
+    from forensics.model import Event, Step
+
+Format: TypeAlias = Literal["table", "csv", "json", "parquet"]
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+LAST = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
+
+
+@click.command("timeline")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--rank", type=int, metavar="N", help="Only what this rank said.")
+@click.option("--kind", metavar="K", help="Only one kind or speaker, such as step or nccl.")
+@click.option("--since", metavar="T", help="Only from a time on, or the last 10m, 2h, 1d.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "json", "parquet"]),
+    default="table",
+    show_default=True,
+    help="For people or for programs.",
+)
+@output_option
+@tz_option
+def command(
+    paths: Sequence[str],
+    rank: int | None,
+    kind: str | None,
+    since: str | None,
+    form: Format,
+    output: str,
+    tz: str | None,
+) -> None:
+    """List who said what in a run, in the order of time.
+
+    \b
+    Examples:
+      dflash-forensics timeline run_dir/ --rank 3 --since 10m
+      dflash-forensics timeline run_dir/ --format parquet -o run.parquet
+    """  # noqa: D301 - \b is click's mark for "keep these lines"
+    check_target(output)
+    if form == "parquet" and output == STDOUT and sys.stdout is not None and sys.stdout.isatty():
+        raise click.UsageError("parquet is not for reading on a terminal; name a file with -o")
+    stdin = standard_input(paths)
+    with explained(), patience("reading"):
+        from forensics import timeline
+        from forensics.analyze import events
+
+        seen = events(paths, tz=tz, stdin=stdin)
+        start = None if since is None else _start(since, tz, seen.events, seen.steps)
+        frame = timeline.table(seen.events, seen.steps, seen.sources)
+        chosen = timeline.filter(frame, rank=rank, kind=kind, since=start)
+        written = io.BytesIO()
+        timeline.write(chosen, form, written)
+    for note in seen.notes:
+        click.echo(f"note: {_inert(note)}", err=True)
+    write(written.getvalue(), output)
+
+
+def _start(since: str, tz: str | None, events: Sequence[Event], steps: Sequence[Step]) -> float:
+    """Return the time to start from, in seconds since the epoch.
+
+    Raises:
+        click.BadParameter: it is no time, or it counts back from an end that nothing tells.
+    """
+    from forensics.timeline import span
+
+    if last := LAST.fullmatch(since):
+        told = span(events, steps)
+        if told is None:
+            raise click.UsageError(f"--since {since} counts back from the last time, and no line tells one")
+        return told[1] - float(last[1]) * SECONDS[last[2]]
+    try:
+        moment = datetime.fromisoformat(since)
+    except ValueError as wrong:
+        raise click.UsageError(f"--since {since} is no time; write 2026-11-29T12:50:06 or 10m") from wrong
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=ZoneInfo(tz) if tz else UTC)
+    return moment.timestamp()
+
+
+def _inert(text: str) -> str:
+    from forensics.text.ansi import visible
+
+    return visible(text, keep="")

@@ -1,0 +1,133 @@
+"""The report at a terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from rich.cells import cell_len
+
+from forensics.model import Evidence, Finding, Report, Run, Source
+from forensics.render.terminal import render
+from tests.render.reports import DEGRADED, EVERY, FAILED, HEALTHY, HOSTILE, UNKNOWN, inert
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("name", EVERY)
+def test_no_line_is_wider_than_the_screen(name: str, width: int) -> None:
+    """No row is wider than the screen, whatever the report holds."""
+    assert max(cell_len(line) for line in render(EVERY[name], width).splitlines()) <= width
+
+
+@pytest.mark.parametrize("color", [False, True])
+def test_nothing_from_a_log_reaches_the_terminal_alive(*, color: bool) -> None:
+    """Escape sequences, control characters and markup of a log are shown, never obeyed."""
+    out = render(HOSTILE, 100, color=color)
+    for style in ("\x1b[0m", "\x1b[1m", "\x1b[2m"):
+        out = out.replace(style, "")
+    assert "[bold red]markup[/bold red]" in out
+    assert "\x1b[2J" not in out
+    assert "\x1b]" not in out
+    assert not set("\x07\x08\r\x7f\x9b\u202e\udc80") & set(out)
+
+
+def test_plain_text_holds_no_escape_sequence() -> None:
+    """Without colour the text is plain: line ends are its only control characters."""
+    for report in EVERY.values():
+        assert inert(render(report, 80))
+
+
+def test_colour_is_only_decoration() -> None:
+    """With the colours taken out, the coloured text is the plain one, verdict word included."""
+    from forensics.text.ansi import strip
+
+    colored = render(FAILED, 80, color=True)
+    assert "\x1b[" in colored
+    plain = "".join(f"{strip(line).rstrip()}\n" for line in colored.splitlines())
+    assert plain == render(FAILED, 80)
+
+
+def test_answer_comes_first() -> None:
+    """The first line is the verdict and the root's title; its id and first rank follow."""
+    lines = render(FAILED, 80).splitlines()
+    assert lines[0] == "FAILED  Attention ran dense instead of as a fused kernel"
+    assert lines[1].startswith("compile.dense-fallback · confidence high · rank 3 first, then 0-2")
+
+
+def test_evidence_stands_with_its_place() -> None:
+    """Each deciding line is quoted under its path and line, the way editors take it."""
+    out = render(FAILED, 80)
+    assert "  train.log:97\n  │ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 276.00 GiB.\n" in out
+    assert "train.log:90 to 91\n" in out
+
+
+def test_a_line_too_long_is_cut_in_its_middle() -> None:
+    """A very long line keeps its beginning and its end."""
+    text = "BEGIN " + "x" * 3_000_000 + " END"
+    root = dataclasses.replace(DEGRADED.findings[0], evidence=(Evidence("t.log", 1, 1, text),))
+    out = render(dataclasses.replace(DEGRADED, findings=(root,)), 80)
+    assert "│ BEGIN xxx" in out
+    assert "xxx END\n" in out
+    assert "…" in out
+    assert len(out) < 2000
+
+
+def test_chain_leads_from_the_root_to_what_was_seen() -> None:
+    """Consequences stand below their cause, further in with each step, and a note stands apart."""
+    lines = render(FAILED, 100).splitlines()
+    first = next(line for line in lines if "memory.dense-attention-oom" in line)
+    second = next(line for line in lines if "comm.collective-timeout" in line)
+    assert first.index("→") < second.index("→")
+    assert "(ranks 0-2, 4-7)" in second
+    assert lines.index("Also seen") > lines.index(second)
+
+
+def test_sizes_are_said_twice() -> None:
+    """A size is given in units and exactly."""
+    assert "requested_bytes  276.00 GiB (296352743424 bytes)" in render(FAILED, 80)
+
+
+def test_fix_shows_the_change_and_what_a_restart_does() -> None:
+    """A fix lists its environment, arguments and diff, and the advice on restarting stands beside it."""
+    out = render(FAILED, 80)
+    assert "environment  PYTORCH_ALLOC_CONF=expandable_segments:True" in out
+    assert "environment  unset TORCH_COMPILE_DISABLE" in out
+    assert "arguments    --attention flex" in out
+    assert "+python -u train.py" in out
+    assert "A plain restart does not help" in out
+
+
+def test_missing_files_name_their_promise() -> None:
+    """A promised file that is not there is named with the line that promised it."""
+    out = render(FAILED, 100)
+    assert "/workspace/train_stdout_3.log  missing; promised by launch.sh:12; nearest here: train.log" in out
+
+
+def test_damage_of_sources_is_said() -> None:
+    """The table of sources tells which were cut or read in part, and why."""
+    assert "cut, read in part: ends inside a line" in render(FAILED, 120)
+
+
+@pytest.mark.parametrize("report", [HEALTHY, UNKNOWN])
+def test_a_verdict_without_root_gives_its_reason(report: Report) -> None:
+    """Healthy says what proves it; unknown says why and what would settle it; neither advises a restart."""
+    out = render(report, 200)
+    assert report.reason in " ".join(out.split())
+    assert "restart" not in out
+
+
+def test_many_of_a_kind_are_counted() -> None:
+    """Hundreds of files are cut to a screenful, the damaged ones kept, and the rest counted."""
+    sources = tuple(Source(f"rank{n}.log", "training-log", 10, 1, "torn" if n == 400 else "whole") for n in range(512))
+    out = render(Report(Run("r"), "unknown", "maybe", sources), 80)
+    assert "rank400.log" in out
+    assert "and 496 more files" in out
+
+
+def test_a_circle_of_causes_ends() -> None:
+    """Findings that name each other as their cause are shown once each."""
+    evidence = (Evidence("a", 1, 1, "x"),)
+    one = Finding("a.a", "A", "error", "high", "root", evidence, because=("a.b",))
+    two = Finding("a.b", "B", "error", "high", "cause", evidence, because=("a.a",))
+    out = render(Report(Run("r"), "failed", "no", (), findings=(one, two)), 80)
+    assert out.count("a.b") == 1
