@@ -75,6 +75,9 @@ def _ranks(matches: Sequence[Match]) -> tuple[int, ...]:
     for match in matches:
         if match.event.rank is not None:
             seen.setdefault(match.event.rank)
+    if not seen:
+        named = [m.facts.get("rank") for m in matches]
+        return tuple(dict.fromkeys(r for r in named if isinstance(r, int)))
     return tuple(seen)
 
 

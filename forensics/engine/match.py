@@ -16,6 +16,12 @@ from forensics.rulebook.load import Rulebook
 from forensics.rulebook.schema import Rule, Signal
 from forensics.scan import required_literals
 
+LONGEST = 8192
+"""Characters of a message that are searched, from its start; half as many from its end.
+
+No message of a program is longer where it matters, and a pattern that is slow on a long
+word cannot be made to stand still by a line of megabytes.
+"""
 FOREIGN_SECONDS = 0.2
 """How long a pattern of the user's own rules may search in one message."""
 
@@ -76,7 +82,7 @@ def _facts(rule: Rule, signal: Signal, event: Event, source_kind: str, *, foreig
         anchors = required_literals(signal.pattern)
         if anchors and not any(a in event.message for a in anchors):
             return None
-        found = _compiled(signal.pattern, foreign)(event.message)
+        found = _compiled(signal.pattern, foreign)(_bounded(event.message))
         if not found:
             return None
         captured.update(found.groupdict())
@@ -88,7 +94,7 @@ def _facts(rule: Rule, signal: Signal, event: Event, source_kind: str, *, foreig
         captured.update(in_frames.groupdict())
     if signal.unless:
         forbidden = _compiled(signal.unless, foreign)
-        if forbidden(event.message) or (frames and forbidden(frames)):
+        if forbidden(_bounded(event.message)) or (frames and forbidden(frames)):
             return None
     facts: dict[str, Value] = {k: v for k, v in event.fields.items() if k in rule.facts and v not in {None, ""}}
     facts |= typed(captured, rule.facts)
@@ -96,6 +102,10 @@ def _facts(rule: Rule, signal: Signal, event: Event, source_kind: str, *, foreig
     if signal.where and not all(holds(c, {**event.fields, **facts}) for c in signal.where):
         return None
     return facts
+
+
+def _bounded(message: str) -> str:
+    return message if len(message) <= LONGEST else f"{message[:LONGEST]}\n{message[-LONGEST // 2 :]}"
 
 
 @cache

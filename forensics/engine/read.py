@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from forensics.engine.seen import Seen
+from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Context, Event, Line, LineParser, Record, Source, Step
 from forensics.parsers import FILE_PARSERS, LINE_PARSERS
 from forensics.parsers.metrics import STEP_HINT, complete, parse_step
@@ -19,6 +19,8 @@ from forensics.text.prefix import peel
 
 FILE_CAP = 64 << 20
 """Bytes of an artefact that is read as a whole."""
+TABLE_CAP = 4 << 20
+"""Bytes of a transcript or text in which tables of commands (df, sacct) are looked for; its lines are all read."""
 STEP_CAP = 24_000
 """Progress records kept of a run; beyond it they are thinned evenly, and the report says so."""
 RECORD_BYTES = 160
@@ -88,9 +90,12 @@ class _Reader:
         source = item.source
         if source.kind in _UNREAD or source.read == "skipped":
             return source
+        cap = TABLE_CAP if source.kind in LOG_KINDS else FILE_CAP
         for parser in FILE_PARSERS:
             if source.kind in parser.kinds:
-                self._keep(parser.parse(item.read(FILE_CAP), self._context))
+                self._keep(parser.parse(item.read(cap), self._context))
+        if source.kind in _PURE and source.bytes > FILE_CAP:
+            self._seen.notes.append(f"{source.path}: only the first {FILE_CAP >> 20} MiB of this artefact were read")
         if source.kind in _PURE:
             lines = item.read(FILE_CAP)
             return self._done(replace(source, lines=lines.count(b"\n") + (not lines.endswith(b"\n") and bool(lines))))

@@ -61,7 +61,7 @@ _LIMIT_FACTS = {
     "stack": "stack_bytes",
 }
 _FACTORS = {"blocks": 512, "kbytes": 1024, "mbytes": 1 << 20, "bytes": 1}
-_ULIMIT = re.compile(r".{0,300}[$#%>] ?ulimit (?:-[SH] )?-(?P<flag>[nulvsf])")
+_ULIMIT = lazy(r".{0,300}[$#%>] ?ulimit (?:-[SH] )?-(?P<flag>[nulvsf])")
 _FLAGS = {
     "n": ("open_files", 1),
     "u": ("processes", 1),

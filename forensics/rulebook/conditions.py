@@ -1,4 +1,4 @@
-"""The comparisons a rule may ask for: `name op name` or `name op number`, nothing more."""
+"""The comparisons a rule may ask for: `sum op sum`, where a sum is names and numbers joined by `+`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from forensics.model import Value
 
-_CONDITION = re.compile(r"\s*(?P<left>\w+)\s*(?P<op>>=|<=|==|!=|>|<)\s*(?P<right>-?\d+(?:\.\d+)?|\w+)\s*$")
+_TERM = r"(?:-?\d+(?:\.\d+)?|\w+)"
+_SUM = rf"{_TERM}(?:\s*\+\s*{_TERM})*"
+_CONDITION = re.compile(rf"\s*(?P<left>{_SUM})\s*(?P<op>>=|<=|==|!=|>|<)\s*(?P<right>{_SUM})\s*$")
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -20,29 +22,49 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
 }
 
+Terms: TypeAlias = tuple[float | str, ...]
+
 
 @lru_cache(maxsize=1024)
-def parse(condition: str) -> tuple[str, str, float | str] | None:
-    """Return (name, operator, name or number), or None if it is not a condition."""
+def parse(condition: str) -> tuple[Terms, str, Terms] | None:
+    """Return (terms, operator, terms), each term a name or a number, or None if it is not a condition."""
     found = _CONDITION.match(condition)
-    if not found:
-        return None
-    right = found["right"]
-    number = right.lstrip("-").replace(".", "", 1).isdigit()
-    return found["left"], found["op"], float(right) if number else right
+    return (_terms(found["left"]), found["op"], _terms(found["right"])) if found else None
+
+
+def _terms(text: str) -> Terms:
+    parts = [part.strip() for part in text.split("+")]
+    return tuple(float(p) if p.lstrip("-").replace(".", "", 1).isdigit() else p for p in parts)
 
 
 def holds(condition: str, facts: Mapping[str, Value]) -> bool:
-    """Tell whether the condition is true of the facts; an absent or odd fact makes it false."""
+    """Tell whether the condition is true of the facts; an absent or odd fact makes it false.
+
+    A lone name on the right that is no fact stands for itself: `state == TIMEOUT`.
+    """
     parsed = parse(condition)
     if parsed is None:
         return False
-    name, op, other = parsed
-    left = facts.get(name)
-    right: Value = facts[other] if isinstance(other, str) and other in facts else other
+    terms, name, others = parsed
+    left, right = _sum(terms, facts), _sum(others, facts)
+    if right is None and len(others) == 1 and isinstance(others[0], str) and others[0] not in facts:
+        right = others[0]
     if isinstance(left, str) != isinstance(right, str) or left is None or right is None:
         return False
     try:
-        return _OPERATORS[op](left, right)
+        return _OPERATORS[name](left, right)
     except TypeError:
         return False
+
+
+def _sum(terms: Terms, facts: Mapping[str, Value]) -> Value:
+    """Return the sum of the terms, the fact itself where there is one term, None where a fact is absent or odd."""
+    values = [facts.get(t) if isinstance(t, str) else t for t in terms]
+    if len(values) == 1:
+        return values[0]
+    total = 0.0
+    for value in values:
+        if not isinstance(value, (int, float)):
+            return None
+        total += value
+    return total

@@ -21,6 +21,20 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "capture.tmux-session-died",
         "capture.tmux-no-server",
     ),
+    # What is left of a job whose partners are gone or silent. Unlike "@teardown" without a
+    # traceback or a kill: those come before such a symptom, also where they stand below it.
+    "@peers": (
+        "comm.collective-timeout",
+        "comm.peer-lost",
+        "comm.rendezvous-failure",
+        "scheduler.cancelled",
+        "train.hang",
+        "gpu.all-idle",
+        "capture.torn-line",
+        "capture.log-truncated",
+        "capture.tmux-session-died",
+        "capture.tmux-no-server",
+    ),
     # How a broken GPU or a dead process looks from inside CUDA.
     "@cuda": (
         "gpu.launch-failure",

@@ -59,7 +59,7 @@ def _signal(rule: Rule, signal: Signal) -> Iterator[str]:
         yield "no literal of 4 or more characters can be derived from the pattern: give `anchors`"
     for condition in signal.where:
         if parse(condition) is None:
-            yield f"where {condition!r} is not `name op name` or `name op number`"
+            yield f"where {condition!r} is not `sum op sum`, such as `a >= b` or `a >= b + 512`"
 
 
 def _proofs(rule: Rule) -> Iterator[Problem]:

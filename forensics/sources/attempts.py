@@ -8,73 +8,23 @@ decide: logs whose times overlap ran together.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
+from forensics.model import Context, Line
 from forensics.sources.input import Input
 from forensics.sources.names import dotted_rotation, natural, rotation, unpacked
 from forensics.sources.sniff import LOG_KINDS
-from forensics.sources.span import Span, span
+from forensics.sources.span import Span, ends, span
+from forensics.sources.unit import Unit, read_name, related
 from forensics.text.lazy import lazy
+from forensics.text.prefix import peel
 
-_TOGETHER = lazy(
-    r"(?:global_?|local_?)?(?:rank|node|host|worker|gpu|proc|task|pod|machine|server|nid)[_=-]?\[?\d+\]?", re.IGNORECASE
-)
-_EXPLICIT = frozenset({"attempt", "try", "retry", "restart", "resume"})
-_NUMBERED = _EXPLICIT | {"run", "job", "launch", "exp", "slurm", "version", "v", "round", "trial"}
-_AGES = {
-    "old": -1, "prev": -1, "previous": -1, "backup": -1, "bak": -1, "orig": -1, "before": -1,
-    "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1, "resumed": 1, "after": 1,
-}  # fmt: skip
-_STREAMS = frozenset({"stdout", "stderr", "out", "err", "log", "txt", "output", "console", "error"})
-_PURPOSES = frozenset(
-    {
-        "eval",
-        "test",
-        "val",
-        "infer",
-        "server",
-        "serve",
-        "data",
-        "preprocess",
-        "download",
-        "tokenize",
-        "debug",
-        "metrics",
-    }
-    | {
-        "gpu",
-        "install",
-        "build",
-        "setup",
-        "monitor",
-        "system",
-        "dmesg",
-        "sft",
-        "dpo",
-        "rm",
-        "tokenizer",
-        "client",
-        "audit",
-    }
-)
-_TOKEN = lazy(r"[a-z]+|\d+")
+_DIGITS = lazy(r"\d+")
+_OPENING = 8
 _SLACK = 60.0
 _PEEKED = 8
-
-
-@dataclass(slots=True)
-class _Unit:
-    """Logs that were written side by side: the ranks, streams and rotated parts of one try."""
-
-    stem: tuple[str, ...]
-    explicit: int | None
-    number: int | None
-    age: int
-    inputs: list[Input] = field(default_factory=list)
-    when: Span | None = None
 
 
 def arrange(inputs: Sequence[Input]) -> list[Input]:
@@ -125,9 +75,9 @@ def _rotate(ordered: list[Input]) -> list[Input]:
     return [ordered[i] for i in sorted(range(len(ordered)), key=places.__getitem__)]
 
 
-def _units(ordered: Iterable[Input]) -> list[_Unit]:
+def _units(ordered: Iterable[Input]) -> list[Unit]:
     names = {unpacked(made.source.path) for made in ordered}
-    units: dict[tuple[object, ...], _Unit] = {}
+    units: dict[tuple[object, ...], Unit] = {}
     for made in ordered:
         if made.source.kind not in LOG_KINDS:
             continue
@@ -135,55 +85,18 @@ def _units(ordered: Iterable[Input]) -> list[_Unit]:
         found = rotation(path) or dotted_rotation(path)
         if found is not None and (found.base in names or rotation(path)):
             path = found.base
-        unit = _read_name(path)
+        unit = read_name(path)
         key = (unit.stem, unit.explicit, unit.number, unit.age)
         units.setdefault(key, unit).inputs.append(made)
     return list(units.values())
 
 
-def _read_name(path: str) -> _Unit:
-    """Read a log's path: what stays the same between tries, and what tells the try."""
-    parts = _TOGETHER.sub(" ", unpacked(path)).replace("!", "/").lower().split("/")
-    stem: list[str] = []
-    explicit: int | None = None
-    number: int | None = None
-    age = 0
-    for at, part in enumerate(parts):
-        tokens = _TOKEN.findall(part)
-        if at < len(parts) - 1 and len(tokens) == 1 and tokens[0].isdecimal() and len(tokens[0]) < 5:
-            continue  # torchelastic: one numbered folder a worker
-        for i, token in enumerate(tokens):
-            before = tokens[i - 1] if i else ""
-            if token.isdecimal():
-                if before in _EXPLICIT:
-                    explicit = int(token)
-                elif number is None or before in _NUMBERED:
-                    number = int(token)
-                elif before and len(token) >= 4:
-                    number = int(f"{number}{token}")  # a date and a time of day
-            elif token in _AGES:
-                age = _AGES[token]
-            elif token not in _STREAMS and token not in _NUMBERED:
-                stem.append(token)
-        stem.append("/")
-    return _Unit(tuple(stem[:-1]), explicit, number, age)
-
-
-def _related(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """Tell whether two stems differ at most by words added at the end, none of which names another purpose."""
-    short, long = sorted((a, b), key=len)
-    if not short and long:
-        return False
-    extra = long[len(short) :]
-    return long[: len(short)] == short and "/" not in extra and not _PURPOSES.intersection(extra)
-
-
-def _clusters(units: Sequence[_Unit]) -> list[list[_Unit]]:
+def _clusters(units: Sequence[Unit]) -> list[list[Unit]]:
     """Group the units whose names make them candidates for tries of one thing."""
-    clusters: list[list[_Unit]] = []
+    clusters: list[list[Unit]] = []
     for unit in sorted(units, key=lambda unit: len(unit.stem)):
         for cluster in clusters:
-            if _related(cluster[0].stem, unit.stem):
+            if related(cluster[0].stem, unit.stem) and _alike(cluster[0], unit):
                 cluster.append(unit)
                 break
         else:
@@ -191,7 +104,19 @@ def _clusters(units: Sequence[_Unit]) -> list[list[_Unit]]:
     return clusters
 
 
-def _number(units: Sequence[_Unit], clusters: Sequence[list[_Unit]], ordered: Sequence[Input]) -> None:
+def _alike(one: Unit, other: Unit) -> bool:
+    """Tell whether logs of different words come from one program: they begin with a line of one form."""
+    return one.stem == other.stem or bool(_opening(one) & _opening(other))
+
+
+def _opening(unit: Unit) -> set[str]:
+    source = unit.inputs[0].source
+    lines = [line for line in ends(unit.inputs[0])[0].split("\n", 40)[:40] if line.strip()][:_OPENING]
+    peeled = (peel(Line(1, 0, 0, line[:400]), Context(source)).text for line in lines)
+    return {_DIGITS.sub("0", text) for text in peeled if text.strip("*=-# ")}
+
+
+def _number(units: Sequence[Unit], clusters: Sequence[list[Unit]], ordered: Sequence[Input]) -> None:
     named = sorted({unit.explicit for unit in units if unit.explicit is not None})
     chains = [_chain(cluster) for cluster in clusters]
     total = max(len(named), *(len(chain) for chain in chains))
@@ -209,20 +134,20 @@ def _number(units: Sequence[_Unit], clusters: Sequence[list[_Unit]], ordered: Se
     for made in ordered:
         attempt = attempts.get(id(made), total - 1)
         if id(made) not in attempts:
-            explicit = _read_name(made.source.path).explicit
+            explicit = read_name(made.source.path).explicit
             if explicit in named:
                 attempt = total - len(named) + named.index(explicit)
         made.source = replace(made.source, attempt=attempt)
 
 
-def _rank(group: Iterable[_Unit]) -> None:
+def _rank(group: Iterable[Unit]) -> None:
     for unit in group:
         for made in unit.inputs:
             if made.source.rank is None:
                 made.source = replace(made.source, rank=unit.number)
 
 
-def _chain(cluster: list[_Unit]) -> list[list[_Unit]]:
+def _chain(cluster: list[Unit]) -> list[list[Unit]]:
     """Order the units of a cluster into tries, oldest first; units of one try stand together."""
     if len(cluster) == 1:
         return [cluster]
@@ -236,7 +161,7 @@ def _chain(cluster: list[_Unit]) -> list[list[_Unit]]:
     return _by_name(cluster)
 
 
-def _peek(cluster: Sequence[_Unit]) -> None:
+def _peek(cluster: Sequence[Unit]) -> None:
     """Fill in when the units were written; logs without years take the year of one that has it."""
     for unit in cluster:
         unit.when = _union(unit, None)
@@ -246,15 +171,15 @@ def _peek(cluster: Sequence[_Unit]) -> None:
             unit.when = _union(unit, datetime.fromtimestamp(dated.first, UTC).year)
 
 
-def _union(unit: _Unit, year: int | None) -> Span | None:
+def _union(unit: Unit, year: int | None) -> Span | None:
     spans = [found for made in unit.inputs[:_PEEKED] if (found := span(made, year))]
     if not spans:
         return None
     return Span(min(s.first for s in spans), max(s.last for s in spans), dated=all(s.dated for s in spans))
 
 
-def _by_time(cluster: Sequence[_Unit]) -> list[list[_Unit]]:
-    chain: list[list[_Unit]] = []
+def _by_time(cluster: Sequence[Unit]) -> list[list[Unit]]:
+    chain: list[list[Unit]] = []
     until = 0.0
     for unit in sorted(cluster, key=lambda unit: unit.when.first if unit.when else 0.0):
         if unit.when is None:
@@ -268,7 +193,7 @@ def _by_time(cluster: Sequence[_Unit]) -> list[list[_Unit]]:
     return chain
 
 
-def _by_name(cluster: Sequence[_Unit]) -> list[list[_Unit]]:
+def _by_name(cluster: Sequence[Unit]) -> list[list[Unit]]:
     """Order by what the names tell: `train`, `train_flex`, `train_flex2`.
 
     Names make tries only where one of them counts or says old or new; and numbers
@@ -279,7 +204,7 @@ def _by_name(cluster: Sequence[_Unit]) -> list[list[_Unit]]:
     stems = {unit.stem for unit in cluster}
     if not counted or (len(stems) == 1 and len(cluster) > 1 and numbers == list(range(len(cluster)))):
         return [list(cluster)]
-    chain: dict[tuple[int, int, int], list[_Unit]] = {}
+    chain: dict[tuple[int, int, int], list[Unit]] = {}
     for unit in cluster:
         chain.setdefault((unit.age, len(unit.stem), unit.explicit or unit.number or 0), []).append(unit)
     return [chain[order] for order in sorted(chain)]

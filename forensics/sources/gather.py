@@ -114,7 +114,7 @@ class Gathering:
             source = Source(name, "binary", len(head), state="cut", read="partial", why=listing.damage.why)
             self.inputs.append(Input(source, lambda _: iter(())))
         for member in listing.members:
-            if is_ignored(member.name):
+            if not member.name or is_ignored(member.name):
                 continue
             if self.is_full(name):
                 break

@@ -62,7 +62,9 @@ def test_squeue_tells_what_waits_and_why() -> None:
 
 def test_a_table_in_a_session_is_read() -> None:
     """Between prompts, with the place it has there."""
-    (row,) = parse("$ squeue -u c\n   JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON)\n 20114 main synth c R 31:07 1 n2\n$ ls")
+    (row,) = parse(
+        "$ squeue -u c\n   JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON)\n 20114 main synth c R 31:07 1 n2\n$ ls"
+    )
     assert (row.line, row.fields["job_id"], row.fields["elapsed_ms"]) == (3, 20114, (31 * 60 + 7) * 1000)
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from forensics.sources import find, find_in_memory
 from forensics.sources.archive import KEPT
@@ -128,3 +130,23 @@ def test_a_checkpoint_is_a_zip_but_no_archive() -> None:
     (made,) = found.inputs
     assert (made.source.kind, made.source.read) == ("checkpoint", "skipped")
     assert made.source.why
+
+
+SMALL = {"a/train.log": b"step 1 | loss 2.5\n" * 40, "b.gz": gzip.compress(b"step 2\n"), "exit_code": b"1\n"}
+ARCHIVES = [tar(SMALL, "w"), tar(SMALL), zipped(SMALL), zipped({"x.tgz": tar(SMALL)})]
+
+
+@given(
+    st.sampled_from(ARCHIVES),
+    st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 255)), max_size=6),
+    st.integers(0, 20_000),
+)
+def test_no_damage_to_an_archive_raises(archive: bytes, changes: list[tuple[int, int]], cut: int) -> None:
+    """Any byte may be wrong and any end missing: what is found can be read, and the rest is told."""
+    data = bytearray(archive)
+    for at, value in changes:
+        data[at % len(data)] = value
+    found = find_in_memory({"logs": bytes(data[: len(data) - cut % len(data)])})
+    for made in found.inputs:
+        b"".join(made.chunks())
+    assert found.inputs or found.notes

@@ -61,6 +61,8 @@ def test_names_that_grow_are_tries_even_without_times() -> None:
         {"train.log": log(10), "eval.log": log(12)},
         {"train.log": log(10), "train_eval.log": log(12)},
         {"train.log": BARE, "train_b.log": BARE},
+        {"train.log": log(10), "train_summary.log": b"2026-11-29 13:00:00 wrote 3 plots\n2026-11-29 13:01:00 done\n"},
+        {"run.log": log(10), "output.log": log(12)},
         {"train.log.2": log(9), "train.log.1": log(10), "train.log": log(11)},
     ],
 )

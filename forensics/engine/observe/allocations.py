@@ -23,7 +23,7 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
     "allocated_bytes": lazy(rf"allocated memory (?P<v>{_SIZE}) is allocated|(?P<w>{_SIZE}) already allocated"),
     "reserved_unallocated_bytes": lazy(rf"(?P<v>{_SIZE}) is reserved by PyTorch but unallocated"),
 }
-_FOREIGN = lazy(rf"Process \d+ has (?P<v>{_SIZE}) memory in use")
+_MINE = lazy(rf"this process has (?P<v>{_SIZE}) memory in use")
 
 
 def observe(seen: Seen) -> Iterator[Event]:
@@ -69,15 +69,28 @@ def request_of(message: str) -> Request | None:
                 known[name] = value
     from forensics.memory import Request
 
-    foreign = [v for m in _FOREIGN.finditer(message) if (v := parse_size(m["v"])) is not None]
     unit = tried["requested_bytes"].split(" ")[-1].lstrip("0123456789.")
     return Request(
         requested_bytes=size,
         exact=unit == "bytes",
         unit_bytes=parse_size(f"1 {unit}") or 1,
-        foreign_bytes=sum(foreign) if foreign else None,
+        foreign_bytes=_foreign(message, known),
         **known,
     )
+
+
+def _foreign(message: str, known: Mapping[str, int]) -> int | None:
+    """Return what others hold: the card less what is free and what this process says it uses.
+
+    The list of processes in the message is no help: in a container NVML lists the
+    process itself among them, and often nobody else.
+    """
+    mine = _MINE.search(message)
+    used = parse_size(mine["v"]) if mine else None
+    if used is None or not {"total_bytes", "free_bytes"} <= known.keys():
+        return None
+    other = known["total_bytes"] - known["free_bytes"] - used
+    return other if 0 <= other <= known["total_bytes"] else None
 
 
 def _numbers(seen: Seen) -> Numbers:

@@ -25,7 +25,7 @@ SILENCE = 10
 
 def observe(seen: Seen) -> Iterator[Event]:
     """Yield `nan-loss`, `loss-spike`, `slow-rank` and `silence`."""
-    steps = seen.current_steps()
+    steps = timeline.placed(seen.current_steps())
     yield from _nonfinite(steps)
     yield from _spike(steps)
     yield from _slow(steps)

@@ -1,0 +1,79 @@
+"""What a log's name tells of the try it belongs to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from forensics.sources.input import Input
+from forensics.sources.names import unpacked
+from forensics.sources.span import Span
+from forensics.text.lazy import lazy
+
+_TOGETHER = lazy(
+    r"(?:global_?|local_?)?(?:rank|node|host|worker|gpu|proc|task|pod|machine|server|nid)[_=-]?\[?\d+\]?", re.IGNORECASE
+)
+_EXPLICIT = frozenset({"attempt", "try", "retry", "restart", "resume"})
+_NUMBERED = _EXPLICIT | {"run", "job", "launch", "exp", "slurm", "version", "v", "round", "trial"}
+_AGES = {
+    "old": -1, "prev": -1, "previous": -1, "backup": -1, "bak": -1, "orig": -1, "before": -1,
+    "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1, "resumed": 1, "after": 1,
+}  # fmt: skip
+_STREAMS = frozenset({"stdout", "stderr", "out", "err", "log", "txt", "output", "console", "error"})
+_PURPOSE = lazy(
+    r"eval(?:uation)?|test|val(?:idation)?|infer(?:ence)?|serve|server|client|data|preprocess(?:ing)?|download|"
+    r"tokeniz(?:e|er|ation)|debug|metrics|gpu|install|build|setup|monitor|system|dmesg|sft|dpo|rm|audit|summary|report|"
+    r"results?|plots?|warnings?|errors?"
+)
+_TOKEN = lazy(r"[a-z]+|\d{1,18}")
+
+
+@dataclass(slots=True)
+class Unit:
+    """Logs that were written side by side: the ranks, streams and rotated parts of one try."""
+
+    stem: tuple[str, ...]
+    explicit: int | None
+    number: int | None
+    age: int
+    inputs: list[Input] = field(default_factory=list)
+    when: Span | None = None
+
+
+def read_name(path: str) -> Unit:
+    """Read a log's path: what stays the same between tries, and what tells the try."""
+    parts = _TOGETHER.sub(" ", unpacked(path)).replace("!", "/").lower().split("/")
+    stem: list[str] = []
+    explicit: int | None = None
+    number: int | None = None
+    age = 0
+    for at, part in enumerate(parts):
+        tokens = _TOKEN.findall(part)
+        if at < len(parts) - 1 and len(tokens) == 1 and tokens[0].isdecimal() and len(tokens[0]) < 5:
+            continue  # torchelastic: one numbered folder a worker
+        words: list[str] = []
+        for i, token in enumerate(tokens):
+            before = tokens[i - 1] if i else ""
+            if token.isdecimal():
+                if before in _EXPLICIT:
+                    explicit = int(token)
+                elif number is None or before in _NUMBERED:
+                    number = int(token)
+                elif before and len(token) >= 4:
+                    number = int(f"{number}{token}")  # a date and a time of day
+            elif token in _AGES:
+                age = _AGES[token]
+            elif token not in _STREAMS:
+                words.append(token)
+        named = [word for word in words if word not in _NUMBERED]
+        stem += [*(named if named or at < len(parts) - 1 else words), "/"]
+    return Unit(tuple(stem[:-1]), explicit, number, age)
+
+
+def related(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Tell whether two stems differ at most by words added at the end, none of which names another purpose."""
+    short, long = sorted((a, b), key=len)
+    if not short and long:
+        return False
+    extra = long[len(short) :]
+    return long[: len(short)] == short and "/" not in extra and not any(map(_PURPOSE.fullmatch, extra))
