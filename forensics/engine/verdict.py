@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from forensics.engine.outcome import Outcome
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Finding, Verdict
 
 
-def judge(root: Finding | None, end: Outcome, seen: Seen) -> tuple[Verdict, str]:
+def judge(made: Sequence[Finding], end: Outcome, seen: Seen) -> tuple[Verdict, str]:
     """Return the verdict and the reason for it, in words."""
+    root = next((f for f in made if f.role == "root"), None)
     if root is not None:
-        return _with_root(root, end)
+        return _with_root(root, made, end)
     if end.good:
         return "healthy", _good(end)
     if end.bad:
@@ -18,10 +21,11 @@ def judge(root: Finding | None, end: Outcome, seen: Seen) -> tuple[Verdict, str]
     return "unknown", _why_unknown(seen, end)
 
 
-def _with_root(root: Finding, end: Outcome) -> tuple[Verdict, str]:
+def _with_root(root: Finding, made: Sequence[Finding], end: Outcome) -> tuple[Verdict, str]:
     if root.id.startswith("capture."):
         return "unknown", "the capture itself is broken, so the files cannot tell how the run ended"
-    if root.severity == "error":
+    if any(f.severity == "error" and f.role != "note" for f in made):
+        # A root that is only a warning may have led to what ended the run.
         return "failed", root.title
     if end.good:
         return "degraded", f"{_good(end)}, but {_lower(root.title)}"
