@@ -37,33 +37,36 @@ _YEAR = lazy_bytes(rb"\b(20[1-4]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[0
 def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0) -> Seen:
     """Return what the sources say. Never raises on their content."""
     seen = Seen(found.root, notes=list(found.notes))
-    literals = _literals(book)
+    own = _anchors(book)
     total = sum(i.source.bytes for i in found.inputs)
-    plan = Plan(literals, STEP_HINT, total_bytes=total)
+    plan = Plan(_literals(own), STEP_HINT, total_bytes=total)
     matcher = plan.matcher()
     years = {i.source.path: _year(i) for i in found.inputs}
     common = next((y for y in years.values() if y), None)
     texts = max(1, sum(i.source.kind not in _UNREAD for i in found.inputs))
     for item in found.inputs:
         context = Context(item.source, years[item.source.path] or common, utc_offset_s)
-        reader = _Reader(seen, context, tuple(a.decode() for a in literals), max(500, STEP_CAP // texts))
+        reader = _Reader(seen, context, own, max(500, STEP_CAP // texts))
         seen.sources.append(reader.read(item, plan, matcher))
     seen.current = max((s.attempt for s in seen.sources), default=0)
     return seen
 
 
-def _literals(book: Rulebook) -> dict[bytes, int]:
+def _literals(own: Sequence[str]) -> dict[bytes, int]:
     """Return what makes a line worth handing over: parsers' triggers, then rules' anchors."""
     follow: dict[bytes, int] = {}
     for parser in LINE_PARSERS:
         for trigger in parser.triggers:
             follow[trigger.encode()] = max(follow.get(trigger.encode(), 0), parser.follow)
-    for rule in book.rules.values():
-        for signal in rule.signal:
-            if UNSPOKEN & set(signal.speaker):
-                for anchor in anchors(signal):
-                    follow.setdefault(anchor.encode(), 0)
+    for anchor in own:
+        follow.setdefault(anchor.encode(), 0)
     return follow
+
+
+def _anchors(book: Rulebook) -> tuple[str, ...]:
+    """Return the literals of rules on lines that no parser asks for."""
+    signals = [s for rule in book.rules.values() for s in rule.signal if UNSPOKEN & set(s.speaker)]
+    return tuple(dict.fromkeys(a for s in signals for a in anchors(s)))
 
 
 def _year(item: Input) -> int | None:
