@@ -219,6 +219,13 @@ def test_a_table_in_a_session_is_a_snapshot_with_its_place() -> None:
     assert cutting.parse(ERRORS, text, "nvidia-smi-table") == []
 
 
+def test_a_complaint_between_a_date_and_a_table_keeps_its_place() -> None:
+    """A date two lines above a table is not the table's, if something else was said in between."""
+    header = next(line for line in T580.split("\n") if "NVIDIA-SMI" in line)
+    text = f"Sun Nov 29 12:52:24 2026\nFailed to initialize NVML: Unknown Error\n{header}"
+    assert [e.line for e in cutting.parse(ERRORS, text, "transcript")] == [2]
+
+
 def test_the_laws_hold_among_other_lines() -> None:
     """Cutting shortens the last event and alters no other."""
     voice = [*T580.split("\n")[:12], "Failed to initialize NVML: Unknown Error", "NVML library version: 5.1", "step 1"]

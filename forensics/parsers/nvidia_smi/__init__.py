@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import takewhile
 from typing import TypeAlias
 
 from forensics.model import Context, Event, Record
@@ -92,7 +93,7 @@ def _listen(records: Iterable[Record], context: Context) -> Iterator[Event]:
         if shown:
             shown.append(record)
         elif table.HEADER.search(text):
-            reader, shown = table.read, [*(above for above in before if _heads(above)), record]
+            reader, shown = table.read, [*_above(before), record]
         elif record.level is None and "[" in text and rows.is_header(text):
             reader, shown = rows.read, [record]
         elif record.level is None and (problem := complaint(text)):
@@ -100,6 +101,12 @@ def _listen(records: Iterable[Record], context: Context) -> Iterator[Event]:
             yield quote("nvidia-smi", kind_of(topic), [record], context, {"topic": topic, **facts})
         before = [record] if record.line.gap else [*before[-1:], record]
     yield from _embedded(reader, shown, context)
+
+
+def _above(before: list[Record]) -> list[Record]:
+    """Return the lines directly above a header that belong to its table."""
+    found = list(takewhile(_heads, reversed(before)))
+    return found[::-1]
 
 
 def _heads(record: Record) -> bool:
