@@ -10,7 +10,7 @@ from functools import cmp_to_key
 from forensics.engine.match import Match
 from forensics.engine.outcome import Outcome, is_end
 from forensics.engine.seen import LOG_KINDS, Seen
-from forensics.model import Event, Role, Severity, Step
+from forensics.model import SEVERITIES, Event, Role, Severity, Step
 from forensics.rulebook.groups import members
 from forensics.rulebook.schema import Rule
 
@@ -64,7 +64,9 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
         hints = {m.signal.role for m in order}
         hint = next(h for h in ("cause", "consequence", "note") if h in hints)
         first = next(m for m in order if m.signal.role == hint)
-        severity: Severity = first.signal.severity or first.rule.severity
+        # The worst of what was said counts: an early warning does not soften a later error.
+        said = {m.signal.severity or m.rule.severity for m in order if m.signal.role == hint}
+        severity = next(s for s in SEVERITIES if s in said)
         found.append(
             Candidate(
                 first.rule,

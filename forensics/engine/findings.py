@@ -29,7 +29,8 @@ def findings(found: Iterable[Candidate], seen: Seen) -> tuple[Finding, ...]:
 
 def _finding(candidate: Candidate, seen: Seen) -> Finding:
     rule = candidate.rule
-    decisive = next(m for m in candidate.matches if m.signal.role == candidate.hint)
+    hinted = [m for m in candidate.matches if m.signal.role == candidate.hint]
+    decisive = next((m for m in hinted if (m.signal.severity or rule.severity) == candidate.severity), hinted[0])
     facts = _facts(candidate, decisive, seen)
     text = _fill(rule.why.strip(), facts)
     if arithmetic := _first(candidate.matches, "arithmetic"):

@@ -36,6 +36,8 @@ _CHAIN = {
     "During handling of the above exception, another exception occurred:": "during",
     "The above exception was the direct cause of the following exception:": "cause",
 }
+# A progress bar has no line end, so the last line of a traceback may stand right behind one.
+_GLUED = lazy(rf"(?:it/s|s/it|\])[^\w]{{0,4}}(?P<message>(?P<type>{_TYPE}(?:Error|Exception|Interrupt))(?:: .*)?)$")
 _FRAME = lazy(r'File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9}), in (?P<function>.{1,200})')
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "<frozen", "<string>", "<eval_with_key>")
 _WHAT = lazy(r"\s*what\(\): {0,2}(?P<text>.*)")
@@ -147,9 +149,15 @@ def _continues(block: _Block, record: Record) -> bool:
             or _BANNER.match(text)
             or (_BARE.match(text) and not block.message[-1].text.endswith(_QUOTES))
             or len(block.message) >= _MESSAGE_LINES
+            # Without a traceback above nothing says that the next line belongs to the message.
+            or (not block.frames and text[0] not in " \t" and not block.message[-1].text.endswith(_QUOTES))
         ):
             return False
         block.message.append(record)
+        return True
+    if glued := _GLUED.search(text):
+        block.type = glued["type"]
+        block.message.append(replace(record, text=glued["message"]))
         return True
     if not text or text[0] in " \t│╭╰|":
         block.frames.append(text)

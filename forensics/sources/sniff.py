@@ -64,7 +64,7 @@ _BATCH = lazy(r"^#(?:SBATCH|PBS|BSUB) -", re.MULTILINE)
 _SCRIPT_NAME = (".sh", ".sbatch", ".slurm", ".bash", ".zsh", ".ksh", ".pbs", ".lsf", ".sub")
 _COMMAND = lazy(
     r"(?:\w+=\S+ )*(?:exec |nohup |time |sudo )*(?:python3?|torchrun|srun|sbatch|accelerate|deepspeed|mpirun|tmux|"
-    r"bash|export|source|module|conda|cd|set|ulimit|docker|ssh|nvidia-smi|mkdir|echo)\b"
+    r"bash|export|source|module|conda|cd|set|ulimit|docker|ssh|nvidia-smi|mkdir|echo)\b(?!:)"
 )
 _LOG_NAME = lazy(
     r"\.(?:log|out|err)$|(?:^|[._-])(?:stdout|stderr|nohup|console|output|log)(?:[._-].*)?$", re.IGNORECASE

@@ -111,6 +111,19 @@ def test_a_last_line_without_its_traceback_is_still_heard() -> None:
     ]
 
 
+def test_a_last_line_glued_to_a_progress_bar_still_ends_the_traceback() -> None:
+    """The bar goes to the same stream and has no line end of its own."""
+    text = TRACEBACK.replace("RuntimeError: boom", " 12%|█▏        | 12/100 [00:01<00:08, 10.2it/s]RuntimeError: boom")
+    (event,) = parse(text)
+    assert (event.kind, event.message, event.fields["exception"]) == ("exception", "RuntimeError: boom", "RuntimeError")
+
+
+def test_a_bare_line_does_not_swallow_what_follows() -> None:
+    """Without a traceback above, only indented lines belong to the message."""
+    (event,) = parse("ValueError: bad shard\n\tin shard 7\nloading the next one\n")
+    assert (event.message, event.end_line) == ("ValueError: bad shard\n\tin shard 7", 2)
+
+
 def test_a_log_record_that_quotes_an_exception_is_not_one() -> None:
     """A caught and logged fault is the log's voice."""
     assert kinds("2026-11-29 12:50:41 | WARNING | ValueError: bad shard, skipped") == []

@@ -168,3 +168,11 @@ def test_any_bytes_have_a_kind(data: bytes, name: str) -> None:
 def test_any_json_document_is_data(value: object) -> None:
     """A file that is one JSON value is a configuration, unless a parser claims it."""
     assert sniff("x.json", json.dumps([value]).encode()) in {"config", "text"}
+
+
+@pytest.mark.parametrize("program", ["ssh", "docker", "srun", "sbatch", "tmux", "bash"])
+def test_what_a_program_complains_is_not_a_script(program: str) -> None:
+    """`ssh: connect to host ...` is said by ssh, not to it."""
+    data = f"{program}: something could not be done\n".encode()
+    assert sniff("terminal.txt", data, data, len(data)) == "text"
+    assert sniff("terminal.txt", data.replace(b":", b" --now"), b"", None) == "launch-script"
