@@ -175,4 +175,3 @@ def test_what_a_program_complains_is_not_a_script(program: str) -> None:
     """`ssh: connect to host ...` is said by ssh, not to it."""
     data = f"{program}: something could not be done\n".encode()
     assert sniff("terminal.txt", data, data, len(data)) != "launch-script"
-    assert sniff("terminal.txt", data.replace(b":", b" --now"), b"", None) == "launch-script"
