@@ -16,6 +16,7 @@ from forensics.sources import Found, Input
 from forensics.text.damage import rejoin
 from forensics.text.lazy import lazy_bytes
 from forensics.text.prefix import peel
+from forensics.text.quote import quote
 
 FILE_CAP = 64 << 20
 """Bytes of an artefact that is read as a whole."""
@@ -189,21 +190,8 @@ class _Reader:
         for record in batch:
             if record.line.number in claimed or not any(a in record.raw for a in self._literals):
                 continue
-            yield Event(
-                speaker="log" if record.level else "output",
-                kind=record.level or "line",
-                path=self._context.source.path,
-                line=record.line.number,
-                end_line=record.line.end,
-                column=record.line.column,
-                text=record.raw,
-                message=record.text,
-                time=record.time,
-                rank=record.rank,
-                lane=record.lane,
-                host=record.host,
-                pid=record.pid,
-            )
+            speaker, kind = ("log", record.level) if record.level else ("output", "line")
+            yield quote(speaker, kind, [record], self._context)
 
     def _keep(self, events: Iterable[Event]) -> None:
         for event in events:

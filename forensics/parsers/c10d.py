@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from forensics.model import Context, Event, Record, Value
 from forensics.text.lazy import lazy
+from forensics.text.quote import quote
 
 _WORK = lazy(
     r"WorkNCCL\(SeqNum=(?P<seq>\d+), OpType=(?P<collective>\w+)"
@@ -75,7 +77,7 @@ class C10d:
         """Yield one event a line."""
         for record in records:
             if any(trigger in record.raw for trigger in self.triggers) and not _quoted(record):
-                event = _read(record, context.source.path)
+                event = _read(record, context)
                 if event:
                     yield event
 
@@ -88,7 +90,7 @@ def _quoted(record: Record) -> bool:
     )
 
 
-def _read(record: Record, path: str) -> Event | None:
+def _read(record: Record, context: Context) -> Event | None:
     text = record.text
     work = _WORK.search(text)
     kind = next((name for name, pattern in _KINDS if pattern.search(text)), "timeout" if work else "")
@@ -112,11 +114,7 @@ def _read(record: Record, path: str) -> Event | None:
     time = record.time
     if kind == "timeout" and time is not None and work:
         fields["waiting_since"] = time - int(work["ran_ms"]) / 1000
-    return Event(
-        speaker="c10d", kind=kind, path=path, line=record.line.number, end_line=record.line.end,
-        column=record.line.column, text=record.raw, message=text, time=time, rank=rank, lane=record.lane,
-        host=record.host, pid=record.pid, fields=fields,
-    )  # fmt: skip
+    return replace(quote("c10d", kind, [record], context, fields), rank=rank)
 
 
 def _number(text: str) -> Value:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from forensics.model import Context, Event, Record
 from forensics.text.lazy import lazy
+from forensics.text.quote import quote
 
 _ASSERT = lazy(
     r"(?P<file>[^\s:]{1,300}\.(?:cu|cuh|h|hpp|hip)):(?P<file_line>\d+): (?P<kernel>.{0,600}?): "
@@ -48,27 +50,14 @@ class DeviceAssert:
 
 def _event(first: tuple[Record, re.Match[str]], last: Record, count: int, context: Context) -> Event:
     record, found = first
-    return Event(
-        speaker="device",
-        kind="assert",
-        path=context.source.path,
-        line=record.line.number,
-        end_line=last.line.number,
-        text=record.raw,
-        message=record.text,
-        time=record.time,
-        rank=record.rank,
-        lane=record.lane,
-        host=record.host,
-        pid=record.pid,
-        fields={
-            "file": found["file"],
-            "file_line": int(found["file_line"]),
-            "kernel": found["kernel"],
-            "assertion": found["assertion"],
-            "count": count,
-        },
-    )
+    fields = {
+        "file": found["file"],
+        "file_line": int(found["file_line"]),
+        "kernel": found["kernel"],
+        "assertion": found["assertion"],
+        "count": count,
+    }
+    return replace(quote("device", "assert", [record], context, fields), end_line=last.line.number)
 
 
 PARSER = DeviceAssert()

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from forensics.model import Context, Event, Record, Value
 from forensics.text.lazy import lazy
+from forensics.text.quote import quote
 
 _LIMIT = lazy(r"torch\._dynamo hit config\.(?P<name>\w+) \((?P<limit>\d+)\)")
 _FUNCTION = lazy(r"function: '(?P<function>[^']{1,300})' \((?P<where>[^)]{1,400})\)")
@@ -37,7 +38,7 @@ class Dynamo:
                 if open_:
                     yield open_
                 fields: dict[str, Value] = {"limit": int(limit["limit"]), "name": limit["name"]}
-                open_ = _event(record, context, "recompile-limit", fields)
+                open_ = quote("dynamo", "recompile-limit", [record], context, fields)
             elif open_ and not record.line.gap and (more := _more(record.text)):
                 open_ = replace(
                     open_,
@@ -50,7 +51,7 @@ class Dynamo:
                     yield open_
                     open_ = None
                 if found := _BREAK.search(record.text):
-                    yield _event(record, context, "graph-break", {k: v for k, v in found.groupdict().items() if v})
+                    yield quote("dynamo", "graph-break", [record], context, found.groupdict())
         if open_:
             yield open_
 
@@ -60,24 +61,6 @@ def _more(text: str) -> dict[str, Value]:
         if found := pattern.search(text):
             return dict(found.groupdict())
     return {}
-
-
-def _event(record: Record, context: Context, kind: str, fields: dict[str, Value]) -> Event:
-    return Event(
-        speaker="dynamo",
-        kind=kind,
-        path=context.source.path,
-        line=record.line.number,
-        end_line=record.line.end,
-        text=record.raw,
-        message=record.text,
-        time=record.time,
-        rank=record.rank,
-        lane=record.lane,
-        host=record.host,
-        pid=record.pid,
-        fields=fields,
-    )
 
 
 PARSER = Dynamo()

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from forensics.model import Context, Event, Record, Value
 from forensics.text.lazy import lazy
+from forensics.text.quote import quote
 
 _HEAD = lazy(
     r"(?P<host>[\w.\-]{1,255}):(?P<pid>\d+):(?P<tid>\d+) \[(?P<device>\d+)\] "
@@ -62,24 +64,11 @@ def _event(
     rank: int | None = None,
 ) -> Event:
     known: dict[str, Value] = dict(fields or {})
+    event = quote("nccl", kind, [record], context, known, message=message)
     if head:
         known["device"] = int(head["device"])
-    return Event(
-        speaker="nccl",
-        kind=kind,
-        path=context.source.path,
-        line=record.line.number,
-        end_line=record.line.end,
-        column=record.line.column,
-        text=record.raw,
-        message=message,
-        time=record.time,
-        rank=record.rank if rank is None else rank,
-        lane=record.lane,
-        host=head["host"] if head else record.host,
-        pid=int(head["pid"]) if head else record.pid,
-        fields=known,
-    )
+        event = replace(event, host=head["host"], pid=int(head["pid"]), fields=known)
+    return event if rank is None else replace(event, rank=rank)
 
 
 PARSER = Nccl()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from forensics.model import Context, Event, Record
 from forensics.text.lazy import lazy
+from forensics.text.quote import quote
 
 _WARNING = lazy(
     r"(?:(?P<file>[^\s:][^:]{0,400}):(?P<file_line>\d{1,7}): )?(?P<category>(?:\w+\.)*\w*Warning): (?P<text>.+)"
@@ -29,26 +30,12 @@ class PythonWarning:
         for record in records:
             found = _WARNING.match(record.text.lstrip()) if "Warning: " in record.text else None
             if found:
-                yield Event(
-                    speaker="warning",
-                    kind="warning",
-                    path=context.source.path,
-                    line=record.line.number,
-                    end_line=record.line.end,
-                    column=record.line.column,
-                    text=record.raw,
-                    message=found["text"],
-                    time=record.time,
-                    rank=record.rank,
-                    lane=record.lane,
-                    host=record.host,
-                    pid=record.pid,
-                    fields={
-                        "category": found["category"],
-                        "file": found["file"] or "",
-                        "file_line": int(found["file_line"] or 0),
-                    },
-                )
+                fields = {
+                    "category": found["category"],
+                    "file": found["file"] or "",
+                    "file_line": int(found["file_line"] or 0),
+                }
+                yield quote("warning", "warning", [record], context, fields, message=found["text"])
 
 
 PARSER = PythonWarning()

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from forensics.model import Context, Event, Record, Value
 from forensics.text.lazy import lazy
+from forensics.text.quote import quote
 
 _FAILED = lazy(r"failed \(exitcode: (?P<exit_code>-?\d+)\) local_rank: (?P<local_rank>\d+) \(pid: (?P<pid>\d+)\)")
 _CLOSING = lazy(r"Sending process (?P<pid>\d+) closing signal (?P<signal>\w+)")
@@ -116,20 +117,7 @@ def _simple(record: Record, context: Context) -> Event | None:
         }
         if isinstance(code := fields.get("exit_code"), int) and code < 0:
             fields["signal"] = -code
-        return Event(
-            speaker="torchrun",
-            kind=kind,
-            path=context.source.path,
-            line=record.line.number,
-            end_line=record.line.end,
-            text=record.raw,
-            message=record.text,
-            time=record.time,
-            rank=record.rank,
-            host=record.host,
-            pid=_pid(fields),
-            fields=fields,
-        )
+        return replace(quote("torchrun", kind, [record], context, fields), pid=_pid(fields))
     return None
 
 

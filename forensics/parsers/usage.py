@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from forensics.model import Context, Event, Record, Value
 from forensics.text.lazy import lazy
+from forensics.text.quote import quote
 
 _ARGPARSE = lazy(
     r"(?P<program>[\w./\-]{1,200}): error: (?P<what>unrecognized arguments|the following arguments are required"
@@ -58,21 +59,7 @@ class Usage:
                 fields: dict[str, Value] = {"argument": option[0] if option else (groups.get("name") or rest)[:200]}
                 if program := groups.get("program"):
                     fields["program"] = program
-                yield Event(
-                    speaker="usage",
-                    kind="refused",
-                    path=context.source.path,
-                    line=record.line.number,
-                    end_line=record.line.end,
-                    text=record.raw,
-                    message=text,
-                    time=record.time,
-                    rank=record.rank,
-                    lane=record.lane,
-                    host=record.host,
-                    pid=record.pid,
-                    fields=fields,
-                )
+                yield quote("usage", "refused", [record], context, fields)
 
 
 PARSER = Usage()

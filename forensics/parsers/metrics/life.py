@@ -8,6 +8,7 @@ from forensics.model import Context, Event, Record
 from forensics.parsers.metrics import checkpoints, endings, settings
 from forensics.parsers.metrics.endings import Fact
 from forensics.parsers.metrics.step import parse_step
+from forensics.text.quote import quote
 
 _READERS: tuple[Callable[[str], Iterator[Fact]], ...] = (
     endings.endings,
@@ -46,22 +47,7 @@ class Life:
                         told.add(version)
                     elif kind == "config" and parse_step(record, context.source.path) is not None:
                         continue  # a progress record that names its batch size
-                    yield Event(
-                        speaker=self.speaker,
-                        kind=kind,
-                        path=context.source.path,
-                        line=record.line.number,
-                        end_line=record.line.end,
-                        column=record.line.column,
-                        text=record.raw,
-                        message=text,
-                        time=record.time,
-                        rank=record.rank,
-                        lane=record.lane,
-                        host=record.host,
-                        pid=record.pid,
-                        fields=fields,
-                    )
+                    yield quote(self.speaker, kind, [record], context, fields, message=text)
 
 
 PARSER = Life()
