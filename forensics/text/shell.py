@@ -7,9 +7,10 @@ from an unknown one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A simple command: `words` unquoted, `line` from 1, `place` of `length` in its pipeline."""
+    """A simple command: `words` unquoted, `line` from 1, `place` of `length` in its pipeline.
+
+    `heredoc` is the text that a `<<` feeds it, which starts at line `heredoc_line`.
+    """
 
     words: tuple[str, ...]
     line: int
@@ -42,6 +46,13 @@ class Command:
     place: int = 0
     length: int = 1
     background: bool = False
+    heredoc: str = ""
+    heredoc_line: int = 0
+
+    @property
+    def name(self) -> str:
+        """Return the program's name without its folder; empty for a bare assignment."""
+        return self.words[0].rsplit("/", 1)[-1] if self.words else ""
 
 
 @lru_cache(maxsize=1)
@@ -52,20 +63,24 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-def commands(script: str, first_line: int = 1) -> list[Command]:
-    """Return the simple commands of a script in order; a broken script gives what could be read."""
+def commands(script: str, first_line: int = 1, variables: Mapping[str, str] = MappingProxyType({})) -> list[Command]:
+    """Return the simple commands of a script in order; a broken script gives what could be read.
+
+    `variables` are values known from elsewhere, such as a sourced file; the script's own win.
+    """
     data = script.encode("utf-8", "surrogateescape")[:MAX_SCRIPT]
-    reader = _Reader(first_line)
+    reader = _Reader(first_line, dict(variables))
     reader.walk(_parser().parse(data).root_node)
     return reader.found
 
 
 class _Reader:
-    def __init__(self, first_line: int) -> None:
+    def __init__(self, first_line: int, variables: dict[str, str]) -> None:
         self.found: list[Command] = []
-        self.variables: dict[str, str] = {}
+        self.variables = variables
         self._first_line = first_line
         self._pipelines = 0
+        self._fed: dict[int, tuple[str, int]] = {}
 
     def walk(self, root: Node) -> None:
         """Visit statements without recursion: a hostile script may nest without end."""
@@ -81,7 +96,12 @@ class _Reader:
             children = node.named_children
             if node.type == "redirected_statement":
                 redirects = redirects + tuple(r for c in children for r in self._redirect(c))
-                children = [c for c in children if c.type != "file_redirect"]
+                fed = [c for c in children if c.type == "heredoc_redirect"]
+                children = [c for c in children if not c.type.endswith("_redirect")]
+                for heredoc in fed:
+                    redirects += tuple(r for c in heredoc.named_children for r in self._redirect(c))
+                    self._feed(heredoc, children)
+                    children = children + [c for c in heredoc.named_children if c.type == "pipeline"]
             if node.type == "pipeline":
                 self._pipelines += 1
                 pipes = [(self._pipelines, i, len(children)) for i in range(len(children))]
@@ -93,6 +113,15 @@ class _Reader:
                 behind = background or (following is not None and following.type == "&")
                 pending.append((child, redirects, place, behind))
             stack.extend(reversed(pending))
+
+    def _feed(self, heredoc: Node, children: list[Node]) -> None:
+        """Remember the text of a `<<` for the command that it feeds."""
+        body = next((c for c in heredoc.named_children if c.type == "heredoc_body"), None)
+        target = children[0] if children else None
+        while target is not None and target.type != "command":
+            target = target.named_children[-1] if target.named_children else None
+        if body is not None and target is not None:
+            self._fed[target.id] = (self._text(body), self._first_line + body.start_point[0])
 
     def _command(
         self, node: Node, redirects: tuple[Redirect, ...], pipe: tuple[int, int, int], *, background: bool
@@ -118,6 +147,7 @@ class _Reader:
                 tuple(environment),
                 *pipe,
                 background,
+                *self._fed.get(node.id, ("", 0)),
             )
         )
 
