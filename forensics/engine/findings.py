@@ -11,6 +11,7 @@ from forensics.engine.causes import Candidate
 from forensics.engine.match import Match
 from forensics.engine.seen import Seen
 from forensics.model import Evidence, Finding, Fix, Value
+from forensics.rulebook.conditions import holds
 from forensics.rulebook.schema import FixSpec
 from forensics.text.lazy import lazy
 
@@ -33,8 +34,8 @@ def _finding(candidate: Candidate, seen: Seen) -> Finding:
     decisive = next((m for m in hinted if (m.signal.severity or rule.severity) == candidate.severity), hinted[0])
     facts = _facts(candidate, decisive, seen)
     text = _fill(rule.why.strip(), facts)
-    if arithmetic := _first(candidate.matches, "arithmetic"):
-        text = f"{arithmetic}. {text}"
+    if sentence := _first(candidate.matches, "sentence"):
+        text = f"{sentence}. {text}"
     if candidate.recovered:
         text = f"The run went on after this. {text}"
     elif candidate.earlier:
@@ -43,7 +44,7 @@ def _finding(candidate: Candidate, seen: Seen) -> Finding:
         text = f"By its time this lies outside the run. {text}"
     return Finding(
         id=rule.id,
-        title=_fill(rule.title, facts),
+        title=_fill(decisive.signal.title or rule.title, facts),
         severity=candidate.severity,
         confidence=decisive.signal.confidence or rule.confidence,
         role=candidate.role,
@@ -53,7 +54,7 @@ def _finding(candidate: Candidate, seen: Seen) -> Finding:
         facts=facts,
         because=tuple(candidate.because),
         explanation=text,
-        fixes=tuple(_fix(f, facts) for f in rule.fix),
+        fixes=tuple(_fix(f, facts) for f in rule.fix if all(holds(c, facts) for c in f.when)),
         restart=rule.restart,
     )
 

@@ -2,7 +2,8 @@
 
 One event `recorder` for each file. Fields: rank (from the file's name, or the dump),
 version, entries (how many), collectives (the newest, each `(process group, sequence
-number, operation, sizes, state)`; a point-to-point operation has its own numbers),
+number, operation, sizes, state, place)`, where place is the innermost frame outside
+the libraries; a point-to-point operation has its own numbers),
 last_enqueued, last_started, last_completed of the default group, unfinished (how many
 are not completed), frames (Python stack of the oldest unfinished one), timeout_ms.
 `torn` says that the dump ends early, `capped` that it is larger than what is read.
@@ -22,6 +23,7 @@ from forensics.text.plain_pickle import Loaded, PlainPickleError, load
 MOST_COLLECTIVES = 512
 _MOST_FRAMES = 40
 _NANOSECONDS = 1e9
+_LIBRARIES = ("site-packages", "dist-packages", "/lib/python3", "<frozen", "??")
 _RANK = lazy(r"rank_?(?P<rank>\d{1,6})(?:\.\w{1,8})?$")
 
 
@@ -123,7 +125,8 @@ def _collective(entry: Mapping[Any, Any]) -> tuple[Value, ...]:
     if number is None:  # up to 2.3 there is one sequence
         number = _integer(entry.get("seq_id"))
     sizes = _sizes(entry.get("input_sizes")) or _sizes(entry.get("output_sizes"))
-    return name, number, _word(entry.get("profiling_name")) or "", sizes, _word(entry.get("state")) or ""
+    operation, state = _word(entry.get("profiling_name")) or "", _word(entry.get("state")) or ""
+    return name, number, operation, sizes, state, _place(entry)
 
 
 def _status(dump: Mapping[Any, Any]) -> dict[str, Value]:
@@ -147,6 +150,16 @@ def _frames(entry: Mapping[Any, Any]) -> str | None:
             file, line, name = _word(frame.get("filename")), _integer(frame.get("line")), _word(frame.get("name"))
             lines.append(f'File "{file}", line {line}, in {name}')
     return "\n".join(lines) or None
+
+
+def _place(entry: Mapping[Any, Any]) -> str:
+    """Return `file:line` of the innermost frame that is not in a library; frames are innermost first."""
+    for frame in _sequence(entry.get("frames"))[:_MOST_FRAMES]:
+        if isinstance(frame, Mapping):
+            file, line = _word(frame.get("filename")), _integer(frame.get("line"))
+            if file and line and not any(mark in file for mark in _LIBRARIES):
+                return f"{file}:{line}"
+    return ""
 
 
 def _time(entry: Mapping[Any, Any]) -> float | None:

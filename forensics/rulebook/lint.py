@@ -28,6 +28,10 @@ def lint(rule: Rule, *, proofs: bool) -> Iterator[Problem]:
     for index, signal in enumerate(rule.signal):
         for text in _signal(rule, signal):
             yield Problem(rule.path, _line_of(rule, "[[signal]]", index), text)
+    for index, fix in enumerate(rule.fix):
+        for condition in fix.when:
+            if parse(condition) is None:
+                yield Problem(rule.path, _line_of(rule, "[[fix]]", index), f"when {condition!r} is not a comparison")
     names = [c.name for c in rule.case]
     for name in {n for n in names if names.count(n) > 1}:
         yield Problem(rule.path, 0, f"two cases are called {name!r}")

@@ -19,7 +19,7 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `unless` must match neither. `where` lists comparisons of facts, such as
     `reserved_unallocated_bytes >= requested_bytes`; all must hold, and a fact that is
     absent makes one fail. `facts` are constants added on a match. `anchors` replaces
-    the literals derived from `pattern`.
+    the literals derived from `pattern`. `title` replaces the rule's where this signal decides.
     """
 
     speaker: tuple[str, ...]
@@ -35,10 +35,14 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     confidence: Literal["", "high", "medium", "low"] = ""
     facts: dict[str, str | int | float | bool] = {}
     anchors: tuple[str, ...] = ()
+    title: str = ""
 
 
 class FixSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to change; `{fact}` in the texts is filled from the finding's facts."""
+    """What to change; `{fact}` in the texts is filled from the finding's facts.
+
+    `when` lists comparisons as a signal's `where` does: the fix is offered where all hold.
+    """
 
     id: str
     title: str
@@ -46,6 +50,7 @@ class FixSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     safe: bool = False
     env: dict[str, str] = {}
     args: dict[str, str] = {}
+    when: tuple[str, ...] = ()
 
 
 class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -51,7 +51,7 @@ def observe(seen: Seen) -> Iterator[Event]:
             speaker="observed",
             kind="attention-allocation" if attention else "allocation",
             message=f"{event.message}\n{best.sentence}",
-            fields={**event.fields, **fields, "arithmetic": best.sentence},
+            fields={**event.fields, **fields, "sentence": best.sentence},
         )
 
 

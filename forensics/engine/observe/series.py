@@ -11,6 +11,9 @@ from forensics import timeline
 from forensics.engine.seen import Seen
 from forensics.model import Event, Evidence, Step, Value
 
+MIN_LEVEL_RECORDS = 8
+"""Records from which on a level can be told."""
+GROWN = 2.0
 MIN_SPIKE_RECORDS = 30
 """Records of a series before a spike can be told from a warm-up."""
 MAX_SPIKE_RECORDS = 4000
@@ -47,9 +50,20 @@ def _nonfinite(steps: list[Step]) -> Iterator[Event]:
         at = series[first]
         number = at.step if at.step is not None else _position(steps, at)
         fields: dict[str, Value] = {"first_nan_step": number, "nan_records": len(bad), "last_step": series[-1].step}
+        if first >= MIN_LEVEL_RECORDS:
+            fields["grew"] = _grew(series[:first])
         also = tuple(_place(s) for s in tail[1:3])
         yield _event(at, "nan-loss", f"the loss is not a number from step {number} on", fields, also)
         return
+
+
+def _grew(before: list[Step]) -> bool:
+    """Tell whether loss or gradient norm rose well above their level before the end of a series."""
+    for values in ([s.loss for s in before], [s.grad_norm for s in before]):
+        known = [v for v in values if v is not None and math.isfinite(v)]
+        if len(known) >= MIN_LEVEL_RECORDS and max(known[-3:]) > GROWN * median(known[-50:-3]):
+            return True
+    return False
 
 
 def _is_bad(step: Step) -> bool:
