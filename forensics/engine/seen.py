@@ -43,7 +43,11 @@ class Seen:
 
     def logs(self) -> Sequence[Source]:
         """Return the logs of the attempt in question that hold anything."""
-        return [s for s in self.sources if s.kind in LOG_KINDS and s.bytes and self.is_current(s.path)]
+        return [
+            s
+            for s in self.sources
+            if s.kind in LOG_KINDS and s.bytes and s.read != "skipped" and self.is_current(s.path)
+        ]
 
     def current_steps(self) -> list[Step]:
         """Return the training steps of the attempt in question."""

@@ -48,7 +48,7 @@ def _good(end: Outcome) -> str:
 
 
 def _why_unknown(seen: Seen, end: Outcome) -> str:
-    logs = [s for s in seen.sources if s.kind in LOG_KINDS and s.bytes]
+    logs = [s for s in seen.sources if s.kind in LOG_KINDS and s.bytes and s.read != "skipped"]
     if not seen.sources:
         return "there is no file to read here"
     if not logs:

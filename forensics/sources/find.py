@@ -18,6 +18,7 @@ from forensics.sources.attempts import arrange
 from forensics.sources.gather import Gathering
 from forensics.sources.input import Input
 from forensics.sources.names import is_ignored
+from forensics.sources.runs import set_aside
 
 MOST_STDIN = 256 << 20
 """Standard input and pipes cannot be read twice, so they are held in memory, up to this."""
@@ -73,7 +74,8 @@ def find(paths: Sequence[str], stdin: BinaryIO | None = None) -> Found:
     root = ", ".join(distinct)
     if not gathering.inputs:
         gathering.notes.append(f"no evidence was found in {root}")
-    return Found(arrange(gathering.inputs), gathering.notes, root)
+    notes = set_aside(gathering.inputs)
+    return Found(arrange(gathering.inputs), [*notes, *gathering.notes], root)
 
 
 def find_in_memory(files: Mapping[str, bytes]) -> Found:
@@ -86,7 +88,8 @@ def find_in_memory(files: Mapping[str, bytes]) -> Found:
     for path in sorted(files):
         if not is_ignored(path):
             gathering.add_bytes(path, files[path])
-    return Found(arrange(gathering.inputs), gathering.notes)
+    notes = set_aside(gathering.inputs)
+    return Found(arrange(gathering.inputs), [*notes, *gathering.notes])
 
 
 def _label(path: str, paths: Sequence[str]) -> str:
