@@ -64,7 +64,8 @@ def _check(rule: Rule, case: Case, report: Report) -> Iterator[str]:
         yield f"does not fire (found: {others})"
         return
     if not case.fires:
-        if found is not None and found.role != "note":
+        mere_note = all(s.role == "note" for s in rule.signal)  # then even a note would be one too many
+        if found is not None and (found.role != "note" or mere_note):
             yield f"fires as {found.role}, at {found.evidence[0].path}:{found.evidence[0].line}"
         return
     if found is None:
@@ -89,11 +90,16 @@ def _same(want: Value, have: Value) -> bool:
 
 def _overlaps(rule: Rule, matches: list[Match], book: Rulebook) -> Iterator[str]:
     """Yield the rules that claim an event of ours and are tied to us by no `explains`."""
-    ours = {(m.event.path, m.event.line, m.event.speaker) for m in matches if m.rule is rule}
+    ours = {_event(m) for m in matches if m.rule is rule}
     explains: Mapping[str, frozenset[str]] = {i: members(r.explains, book.rules, i) for i, r in book.rules.items()}
-    for other in {m.rule.id for m in matches if (m.event.path, m.event.line, m.event.speaker) in ours} - {rule.id}:
+    for other in {m.rule.id for m in matches if _event(m) in ours} - {rule.id}:
         if other not in explains[rule.id] and rule.id not in explains[other]:
             yield f"{other} claims the same line, and neither explains the other"
+
+
+def _event(match: Match) -> tuple[str, int, str, str]:
+    event = match.event
+    return event.path, event.line, event.speaker, event.kind
 
 
 def _line(rule: Rule, index: int, header: str = "[[case]]") -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from forensics.engine.seen import LOG_KINDS, Seen
-from forensics.model import Context, Event, Line, LineParser, Record, Source, Step
+from forensics.model import NO_FIELDS, Context, Event, Line, LineParser, Record, Source, Step, Value
 from forensics.parsers import FILE_PARSERS, LINE_PARSERS
 from forensics.parsers.metrics import STEP_HINT, complete, parse_step
 from forensics.rulebook.lint import UNSPOKEN, anchors
@@ -45,8 +45,10 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0) -> Seen:
     years = {i.source.path: _year(i) for i in found.inputs}
     common = next((y for y in years.values() if y), None)
     texts = max(1, sum(i.source.kind not in _UNREAD for i in found.inputs))
+    known = _variables(found.inputs)
     for item in found.inputs:
-        context = Context(item.source, years[item.source.path] or common, utc_offset_s)
+        hints = known if item.source.kind == "launch-script" else NO_FIELDS
+        context = Context(item.source, years[item.source.path] or common, utc_offset_s, hints)
         reader = _Reader(seen, context, own, max(500, STEP_CAP // texts))
         seen.sources.append(reader.read(item, plan, matcher))
     seen.current = max((s.attempt for s in seen.sources), default=0)
@@ -68,6 +70,16 @@ def _anchors(book: Rulebook) -> tuple[str, ...]:
     """Return the literals of rules on lines that no parser asks for."""
     signals = [s for rule in book.rules.values() for s in rule.signal if UNSPOKEN & set(s.speaker)]
     return tuple(dict.fromkeys(a for s in signals for a in anchors(s)))
+
+
+def _variables(inputs: Sequence[Input]) -> dict[str, Value]:
+    """Return what the scripts of the folder set: one may source another."""
+    scripts = [i for i in inputs if i.source.kind == "launch-script" and i.source.read != "skipped"]
+    if len(scripts) < 2:
+        return {}
+    from forensics.text.shell import variables
+
+    return {k: v for i in scripts for k, v in variables(i.read(TABLE_CAP).decode("utf-8", "replace")).items()}
 
 
 def _year(item: Input) -> int | None:

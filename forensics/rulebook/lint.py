@@ -11,7 +11,7 @@ from forensics.rulebook.conditions import parse
 from forensics.rulebook.schema import Problem, Rule, Signal
 from forensics.scan import required_literals
 
-FAMILIES = ("memory", "compile", "gpu", "comm", "host", "scheduler", "capture", "train", "setup")
+FAMILIES = ("memory", "compile", "gpu", "comm", "host", "scheduler", "capture", "launch", "train", "setup")
 UNSPOKEN = frozenset({"output", "log"})
 """Speakers of lines that no parser asks for: only a rule's own anchors make the scan hand them over."""
 _ID = re.compile(r"[a-z]+\.[a-z0-9]+(?:-[a-z0-9]+)*$")

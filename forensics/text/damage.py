@@ -19,7 +19,11 @@ _SIBLINGS = 400
 _LONG = 4000
 _NUL_RUN = lazy_bytes(rb"\x00+")
 _DIGITS = lazy(r"\d[\d.,:]*")
-_START = lazy(r"(?:Traceback \(|  File \"|\[(?:rank|default)\d+\]:|\$ |Pane is dead)")
+_START = lazy(
+    r"(?:Traceback \(|  File \"|\[(?:rank|default)\d+\]:|\$ |Pane is dead|"
+    # The complaint of a shell or a small program; any word before a colon may as well be the rest of a key.
+    r"(?:-?(?:ba|z|k)?sh|sh: \d+|tee|tail|cat|ls|mkdir|nohup|timeout|setsid|env|ssh|srun|slurmstepd|python[\d.]*|\S*/python[\d.]*): )"
+)
 _COLUMNS = lazy(r"\S {3,}\S.*\S {3,}\S")
 _FEW, _MANY = 3, 20
 _BAR = lazy(r"\|[\u2580-\u259f#=>. -]*(?:\||$)")

@@ -74,6 +74,14 @@ def commands(script: str, first_line: int = 1, variables: Mapping[str, str] = Ma
     return reader.found
 
 
+def variables(script: str) -> dict[str, str]:
+    """Return the variables that a script sets to values it knows, for a script that sources it."""
+    data = script.encode("utf-8", "surrogateescape")[:MAX_SCRIPT]
+    reader = _Reader(1, {})
+    reader.walk(_parser().parse(data).root_node)
+    return reader.variables
+
+
 class _Reader:
     def __init__(self, first_line: int, variables: dict[str, str]) -> None:
         self.found: list[Command] = []
@@ -108,7 +116,10 @@ class _Reader:
             else:
                 pipes = [pipe] * len(children)
             pending = []
+            shared = redirects
             for child, place in zip(children, pipes, strict=True):
+                # What a whole pipeline is redirected to, its last member writes.
+                redirects = () if node.type == "pipeline" and child is not children[-1] else shared
                 following = child.next_sibling
                 behind = background or (following is not None and following.type == "&")
                 pending.append((child, redirects, place, behind))

@@ -43,7 +43,7 @@ def test_the_session_and_the_command_are_told() -> None:
     """The name of the session, and the arguments of the training command as typed values."""
     events = {e.kind: e for e in parse("tmux new -d -s dflash 'torchrun --nproc-per-node 8 t.py --lr=1e-4 --compile'")}
     assert events["session"].fields["session"] == "dflash"
-    assert events["command"].fields == {"nproc_per_node": 8, "lr": "1e-4", "compile": True}
+    assert events["command"].fields == {"program": "t.py", "nproc_per_node": 8, "lr": "1e-4", "compile": True}
 
 
 def test_a_window_and_a_masked_status_are_told() -> None:

@@ -1,0 +1,88 @@
+"""What the run was started with: the program and its arguments, environment, session, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from forensics.model import Value
+from forensics.parsers.launch_script.scopes import Found, Script, bare, option, trains
+from forensics.text.lazy import lazy
+
+_NUMBER = lazy(r"-?\d{1,18}$")
+_DURATION = lazy(r"(?P<n>\d+(?:\.\d+)?)(?P<unit>[smhd]?)$")
+_CLOCK = lazy(r"(?:(?P<d>\d+)-)?(?P<h>\d+)(?::(?P<m>\d+))?(?::(?P<s>\d+))?$")
+_SBATCH_TIME = lazy(r"#SBATCH\s+(?:-t\s*|--time[= ]\s*)(?P<time>\S+)")
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_SECRET = lazy(r"(?i)key|token|secret|passw|credential")
+
+
+def settings(script: Script) -> Iterator[Found]:
+    """Yield the command, its environment, the session and the time limits."""
+    for _, command in script.all():
+        if trains(command):
+            yield command.line, "command", arguments(bare(command))
+        if command.environment:
+            yield command.line, "environment", _hidden(dict(command.environment))
+        if command.name in {"export", "declare"}:
+            pairs = dict(w.split("=", 1) for w in command.words[1:] if "=" in w)
+            if pairs:
+                yield command.line, "environment", _hidden(pairs)
+        if command.name == "tmux" and (session := option(command.words, "-s")):
+            yield command.line, "session", {"session": session}
+        if command.name == "screen" and (session := option(command.words, "-S", "-dmS")):
+            yield command.line, "session", {"session": session}
+        if command.name in {"source", "."} and len(command.words) > 1:
+            yield command.line, "include", {"missing_path": command.words[1]}
+        if "timeout" in command.words[:4] and (limit := _timeout(command.words)):
+            yield command.line, "time-limit", {"limit_s": limit}
+        if command.name in {"srun", "sbatch"} and (time := option(command.words, "--time", "-t")):
+            yield command.line, "time-limit", {"limit_s": clock(time)}
+    for number, line in enumerate(script.lines, 1):
+        if found := _SBATCH_TIME.match(line):
+            yield number, "time-limit", {"limit_s": clock(found["time"])}
+
+
+def arguments(words: Sequence[str]) -> dict[str, Value]:
+    """Return `--name value`, `--name=value` and `name=value` words, names without dashes, and `program`."""
+    given: dict[str, Value] = {}
+    program = next((w for w in words[1:] if w.endswith(".py")), None)
+    for word, following in pairwise([*words, "--"]):
+        if "=" in word:
+            name, _, value = word.lstrip("-").partition("=")
+            given[name.replace("-", "_")] = _typed(value)
+        elif word.startswith("--"):
+            name = word.lstrip("-").replace("-", "_")
+            given[name] = True if following.startswith("-") else _typed(following)
+    given = {k: v for k, v in given.items() if k}
+    return given if program is None else {"program": program, **given}
+
+
+def clock(text: str) -> int | None:
+    """Return the seconds of Slurm's `minutes`, `h:m:s`, `d-h:m:s`."""
+    found = _CLOCK.match(text)
+    if not found:
+        return None
+    days, first, second, third = (int(found[g] or 0) for g in ("d", "h", "m", "s"))
+    if found["d"] is not None:
+        return days * 86400 + first * 3600 + second * 60 + third
+    if found["s"] is not None:
+        return first * 3600 + second * 60 + third
+    return first * 60 + second
+
+
+def _timeout(words: Sequence[str]) -> int | None:
+    for word in words[words.index("timeout") + 1 :]:
+        if not word.startswith("-"):
+            found = _DURATION.match(word)
+            return int(float(found["n"]) * _UNITS[found["unit"]]) if found else None
+    return None
+
+
+def _hidden(pairs: dict[str, str]) -> dict[str, Value]:
+    """A report is for showing around: what looks like a secret is not repeated in it as a fact."""
+    return {k: "***" if _SECRET.search(k) else v for k, v in pairs.items() if k}
+
+
+def _typed(text: str) -> Value:
+    return int(text) if _NUMBER.match(text) else text
