@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from forensics.engine.observe import allocations, capture, collectives, gpus, series
+from forensics.engine.observe import allocations, capture, collectives, expected, gpus, series
 from forensics.engine.seen import Seen
 from forensics.model import Event
 
 OBSERVERS: tuple[Callable[[Seen], Iterator[Event]], ...] = (
+    expected.observe,
     capture.observe,
     series.observe,
     collectives.observe,

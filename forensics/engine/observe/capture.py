@@ -1,108 +1,27 @@
-"""The capture is a suspect too: what is missing, empty, torn, padded or only a window."""
+"""The capture is a suspect too: what is empty, torn, padded, a window, a copy, or hidden by a pipe."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from forensics import timeline
-from forensics.engine.outcome import outcome
 from forensics.engine.seen import LOG_KINDS, Seen
-from forensics.model import Event, Evidence, Expected, Source, Value
-from forensics.text.lazy import lazy
+from forensics.model import Event, Evidence, Source, Value
 
-_LOG_NAME = lazy(r"(?:log|out|err|txt|stdout|stderr)(?:\.\w+)?$|log", re.IGNORECASE)
-_PROGRAM = frozenset({"exception", "c10d", "torchrun", "device", "progress", "dynamo", "nccl"})
-"""Speakers whose words prove that a file holds what the program said."""
-_PLACEHOLDER = lazy(r"%[a-zA-Z]|\$\{?\w+\}?|\$\(.*\)")
+BLOCKS = (4096, 8192)
+"""Sizes in which C and Python write to a file that is no terminal."""
+_BUSY_PERCENT = 30
+_KILLS = frozenset({9, 15})
 
 
 def observe(seen: Seen) -> Iterator[Event]:
-    """Fill `seen.expected`, then yield `missing`, `empty`, `nul-tail`, `torn`, `cut`, `window` and `masked`."""
-    seen.expected.extend(expected(seen))
-    yield from _missing(seen)
+    """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked` and `buffered`."""
     for source in seen.sources:
-        if source.kind in LOG_KINDS and seen.is_current(source.path):
+        if source.kind in LOG_KINDS and source.read != "skipped" and seen.is_current(source.path):
             yield from _damage(seen, source)
     yield from _windows(seen)
     yield from _masked(seen)
-
-
-def expected(seen: Seen) -> list[Expected]:
-    """Return the files that the launch promised, each with whether it is here."""
-    found: dict[str, Expected] = {}
-    for event in seen.said("launch", "promise"):
-        path = str(event.fields.get("missing_path", ""))
-        if not path or path in found or not _LOG_NAME.search(path):
-            continue
-        present = _present(path, seen.sources)
-        state = "missing" if present is None else ("empty" if present.state == "empty" else "present")
-        promise = Evidence(event.path, event.line, event.end_line, event.text)
-        found[path] = Expected(path, state, promise, None if present else _nearest(path, seen.sources))  # type: ignore[arg-type]
-    return list(found.values())
-
-
-def _present(path: str, sources: list[Source]) -> Source | None:
-    name = path.rsplit("/", 1)[-1]
-    pattern = lazy(".*".join(map(re.escape, _PLACEHOLDER.split(name))) + r"(?:\.(?:gz|zst|xz|bz2|\d+))*$")
-    return next((s for s in sources if pattern.fullmatch(s.path.rsplit("/", 1)[-1].rsplit("!", 1)[-1])), None)
-
-
-def _nearest(path: str, sources: list[Source]) -> str | None:
-    """Return the newest sibling: the same name but for its last word or number."""
-    name = path.rsplit("/", 1)[-1]
-    stem, _, suffix = name.rpartition(".")
-    best, length = None, 0
-    for source in sources:
-        other = source.path.rsplit("/", 1)[-1]
-        if not other.endswith(f".{suffix}") or source.kind not in LOG_KINDS:
-            continue
-        shared = next(
-            (i for i, (a, b) in enumerate(zip(stem, other, strict=False)) if a != b), min(len(stem), len(other))
-        )
-        if shared >= max(4, 0.6 * len(stem)) and shared >= length:
-            best, length = source.path, shared
-    return best
-
-
-def _missing(seen: Seen) -> Iterator[Event]:
-    gone = [e for e in seen.expected if e.state == "missing"]
-    # The log of this try was never written, so every log that has its name's stem is of an earlier one.
-    seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and any(_stem(e.path, s) for e in gone)}
-    speaking = {s.path for s in seen.steps} | {e.path for e in seen.events if e.speaker in _PROGRAM}
-    silent = not any(log.path in speaking for log in seen.logs())
-    for item in gone:
-        name = item.path.rsplit("/", 1)[-1]
-        looked_for = [e for e in seen.said("shell", "no-such-file") if _name(e) == name]
-        if not (silent or item.nearest or looked_for):
-            continue
-        place = item.promised_by
-        fields: dict[str, Value] = {"missing_path": item.path, **_session(seen, place.path)}
-        if item.nearest:
-            fields["last_existing_log"] = item.nearest
-        yield Event(
-            speaker="observed",
-            kind="missing-here" if outcome(seen).good else "missing",
-            path=place.path,
-            line=place.line,
-            end_line=place.end_line,
-            text=place.text,
-            message=f"{item.path} was promised here and does not exist",
-            fields=fields,
-            also=tuple(Evidence(e.path, e.line, e.end_line, e.text) for e in looked_for[:1]),
-        )
-
-
-def _name(event: Event) -> str:
-    return str(event.fields.get("missing_path") or "").rsplit("/", 1)[-1]
-
-
-def _session(seen: Seen, path: str) -> dict[str, Value]:
-    return next(({"session": e.fields["session"]} for e in seen.said("launch", "session") if e.path == path), {})
-
-
-def _stem(path: str, source: Source) -> bool:
-    return _nearest(path, [source]) is not None
+    yield from _buffered(seen)
 
 
 def _damage(seen: Seen, source: Source) -> Iterator[Event]:
@@ -174,3 +93,70 @@ def _masked(seen: Seen) -> Iterator[Event]:
             fields={"exit_code": 0},
             also=(Evidence(zero.path, zero.line, zero.end_line, zero.text),),
         )
+
+
+def _buffered(seen: Seen) -> Iterator[Event]:
+    """A killed run that worked, by its checkpoints or its GPU, while its log has none of its words.
+
+    Or whose log ends exactly where a buffer does. Both need a launch that leaves python's output buffered.
+    """
+    hazard = next(seen.said("launch", "buffered"), None)
+    kill = _kill(seen)
+    if hazard is None or kill is None:
+        return
+    mute = not seen.current_steps()
+    proof = next((e for e in reversed(list(seen.said("progress", "checkpoint-saved")))), None) or _busy(seen)
+    even = next((s for s in seen.logs() if any(s.bytes % b == 0 for b in BLOCKS) and s.state in {"torn", "cut"}), None)
+    if mute and proof is not None:
+        at, text = proof, "the run worked, and its log holds none of its output"
+    elif even is not None and not mute:
+        at = _event(even, "cut", "", {}, "")
+        text = f"the log ends exactly at {even.bytes} bytes, where a buffer does"
+    else:
+        return
+    fields: dict[str, Value] = {
+        "signal": kill.fields.get("signal") or 9,
+        "job_id": _job(seen, kill),
+        "last_checkpoint_step": timeline.last_checkpoint(seen.events, seen.current_steps()),
+        "last_step": timeline.last_step(seen.current_steps()),
+    }
+    yield Event(
+        speaker="observed",
+        kind="buffered",
+        path=at.path,
+        line=at.line,
+        end_line=at.end_line,
+        text=at.text,
+        message=text,
+        fields={k: v for k, v in fields.items() if v is not None},
+        also=(
+            Evidence(hazard.path, hazard.line, hazard.end_line, hazard.text),
+            Evidence(kill.path, kill.line, kill.end_line, kill.text),
+        ),
+    )
+
+
+def _kill(seen: Seen) -> Event | None:
+    """Return what says that the run was killed: a status, the kernel, or somebody's command."""
+    for event in seen.events:
+        if event.speaker in {"status", "torchrun", "shell", "tmux"} and event.fields.get("signal") in _KILLS:
+            return event
+        if event.speaker == "kernel" and event.kind == "oom-kill":
+            return event
+        command = event.message.lstrip("$#> ")
+        if event.speaker == "output" and command.startswith(("scancel", "kill -9", "kill -KILL", "pkill")):
+            return event
+    return None
+
+
+def _busy(seen: Seen) -> Event | None:
+    for event in seen.said("nvidia-smi", "snapshot"):
+        load = event.fields.get("utilization")
+        if isinstance(load, tuple) and any(isinstance(x, int | float) and x >= _BUSY_PERCENT for x in load):
+            return event
+    return None
+
+
+def _job(seen: Seen, kill: Event) -> Value:
+    state = next((e.fields.get("job_id") for e in seen.said("scheduler", "job-state")), None)
+    return kill.fields.get("job_id") or state

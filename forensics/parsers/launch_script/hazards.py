@@ -85,7 +85,7 @@ def _of_run(script: Script, scope: Scope) -> Iterator[Found]:
         if not runs(command):
             continue
         inside = any(runs(c) for s in script.scopes if s.via is command for c in s.commands)
-        if not inside and _to_file(command, scope) and not _unbuffered(script, scope, command):
+        if not inside and _to_file(script, command, scope) and not _unbuffered(script, scope, command):
             yield command.line, "buffered", {}
         if command.name == "ssh" and _holds(script, command) and not _kept_alive(command):
             yield command.line, "ssh-foreground", {"node": _host(command)}
@@ -94,8 +94,10 @@ def _of_run(script: Script, scope: Scope) -> Iterator[Found]:
     yield from _status(script, scope)
 
 
-def _to_file(command: Command, scope: Scope) -> bool:
+def _to_file(script: Script, command: Command, scope: Scope) -> bool:
     """Tell whether standard output is a file or a pipe: then it is buffered in blocks."""
+    if any(line.startswith("#SBATCH") for line in script.lines[:200]):
+        return True  # a batch job has no terminal
     own = any(">" in r.operator and "1" in r.descriptors and is_file(r.target) for r in command.redirects)
     outer = any(r.target and ">" in r.operator and "1" in r.descriptors for v in scope.starters() for r in v.redirects)
     piped = (command.pipeline and command.place < command.length - 1) or any(

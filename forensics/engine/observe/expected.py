@@ -1,0 +1,144 @@
+"""Expected against present: which files the launch promised, which of them are here, and why not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from forensics.engine.outcome import outcome
+from forensics.engine.seen import LOG_KINDS, Seen
+from forensics.model import Event, Evidence, Expected, Source, Value
+from forensics.text.lazy import lazy
+
+_LOG_NAME = lazy(r"(?:log|out|err|txt|stdout|stderr)(?:\.\w+)?$|log", re.IGNORECASE)
+_PROGRAM = frozenset({"exception", "c10d", "torchrun", "device", "progress", "dynamo", "nccl"})
+"""Speakers whose words prove that a file holds what the program said."""
+_PLACEHOLDER = lazy(r"%[a-zA-Z]|\$\{?\w+\}?|\$\([^)]*\)|`[^`]*`")
+_PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
+_STALE_S = 600.0
+
+
+def observe(seen: Seen) -> Iterator[Event]:
+    """Fill `seen.expected`; yield `missing` (or `missing-here`, where the run is known to have ended well)."""
+    seen.expected.extend(_expected(seen))
+    gone = [e for e in seen.expected if e.state == "missing" and _LOG_NAME.search(e.path)]
+    # The log of this try was never written, so every log that has its name's stem is of an earlier one.
+    seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and any(_nearest(e.path, [s]) for e in gone)}
+    seen.older |= {e.nearest for e in seen.expected if e.state == "stale" and e.nearest}
+    speaking = {s.path for s in seen.steps} | {e.path for e in seen.events if e.speaker in _PROGRAM}
+    silent = not any(log.path in speaking for log in seen.logs())
+    for item in gone:
+        looked_for = [
+            e for e in seen.said("shell", "no-such-file") if _base(e.fields.get("missing_path")) == _base(item.path)
+        ]
+        if silent or item.nearest or looked_for:
+            yield _missing(seen, item, looked_for)
+
+
+def _expected(seen: Seen) -> Iterator[Expected]:
+    told: set[str] = set()
+    for event in seen.said("launch", "promise"):
+        path = str(event.fields.get("missing_path", ""))
+        folder = event.fields.get("how") == "folder"
+        if not path or path in told or not (folder or _LOG_NAME.search(path)):
+            continue
+        told.add(path)
+        promise = Evidence(event.path, event.line, event.end_line, event.text)
+        if folder:
+            inside = any(f"/{_base(path)}/" in f"/{s.path}" for s in seen.sources)
+            if inside:
+                yield Expected(path, "present", promise)
+            continue  # a folder of checkpoints is seldom copied along: its absence says nothing
+        present = _present(path, seen.sources)
+        state = _state(seen, event.path, present)
+        nearest = present.path if present is not None and state == "stale" else None
+        yield Expected(path, state, promise, nearest if present else _nearest(path, seen.sources))
+
+
+def _state(seen: Seen, script: str, present: Source | None) -> Literal["present", "missing", "empty", "stale"]:
+    if present is None:
+        return "missing"
+    if present.state == "empty":
+        return "empty"
+    launch = seen.source(script)
+    if launch is None or launch.mtime is None or present.mtime is None or present.ended is None:
+        return "present"
+    # Both clocks must agree: a copy resets the file's, a wrong zone shifts the log's.
+    before = min(launch.mtime - present.mtime, launch.mtime - present.ended)
+    return "stale" if before > _STALE_S else "present"
+
+
+def _base(path: Value) -> str:
+    return str(path or "").rsplit("/", 1)[-1]
+
+
+def _present(path: str, sources: list[Source]) -> Source | None:
+    pattern = lazy(".*".join(map(re.escape, _PLACEHOLDER.split(_base(path)))) + r"(?:\.(?:gz|zst|xz|bz2|\d+))*$")
+    return next((s for s in sources if pattern.fullmatch(_base(s.path).rsplit("!", 1)[-1])), None)
+
+
+def _nearest(path: str, sources: list[Source]) -> str | None:
+    """Return the newest sibling: the same name but for its last word or number."""
+    stem, _, suffix = _base(path).rpartition(".")
+    best, length = None, 0
+    for source in sources:
+        other = _base(source.path)
+        if not other.endswith(f".{suffix}") or source.kind not in LOG_KINDS:
+            continue
+        differs = (i for i, (a, b) in enumerate(zip(stem, other, strict=False)) if a != b)
+        shared = next(differs, min(len(stem), len(other)))
+        if shared >= max(4, 0.6 * len(stem)) and shared >= length:
+            best, length = source.path, shared
+    return best
+
+
+def _missing(seen: Seen, item: Expected, looked_for: list[Event]) -> Event:
+    place = item.promised_by
+    session = next((e.fields["session"] for e in seen.said("launch", "session") if e.path == place.path), None)
+    fields: dict[str, Value] = {
+        "missing_path": item.path,
+        "session": session,
+        "last_existing_log": item.nearest,
+        "sentence": _reason(seen, item.path),
+    }
+    return Event(
+        speaker="observed",
+        kind="missing-here" if outcome(seen).good else "missing",
+        path=place.path,
+        line=place.line,
+        end_line=place.end_line,
+        text=place.text,
+        message=f"{item.path} was promised here and does not exist",
+        fields={k: v for k, v in fields.items() if v is not None},
+        also=tuple(Evidence(e.path, e.line, e.end_line, e.text) for e in looked_for[:1]),
+    )
+
+
+def _reason(seen: Seen, path: str) -> str | None:
+    """Return the likeliest reason, strongest evidence first; None where nothing points anywhere."""
+    refused = [
+        e
+        for e in seen.said("shell", "tee-missing", "tee-denied", "tee-full")
+        if _base(e.fields.get("missing_path")) == _base(path)
+    ]
+    if refused:
+        return f"Most likely the file could not be opened: {refused[0].path}:{refused[0].line} says so"
+    if any(True for _ in seen.said("tmux", "duplicate-session")):
+        return "Most likely the command was never started: the session's name was in use"
+    pending = next((e for e in seen.said("scheduler", "job-state") if e.fields.get("state") in _PENDING), None)
+    if pending is not None:
+        return f"Most likely the job never left the queue: {pending.path}:{pending.line} says {pending.fields.get('state')}"
+    gone = next(seen.said("tmux", "no-server", "connect-error", "cant-find", "no-sessions"), None)
+    if gone is not None:
+        idle = ", and no GPU holds anything" if _idle(seen) else ""
+        return f"Most likely the session ended before the file was opened: it is gone ({gone.path}:{gone.line}){idle}"
+    return None
+
+
+def _idle(seen: Seen) -> bool:
+    last = None
+    for event in seen.said("nvidia-smi", "snapshot"):
+        last = event
+    used = last.fields.get("memory_used_bytes") if last else None
+    return isinstance(used, tuple) and bool(used) and all(isinstance(u, int) and u < 600 << 20 for u in used)
