@@ -19,10 +19,12 @@ _SIBLINGS = 400
 _LONG = 4000
 _NUL_RUN = lazy_bytes(rb"\x00+")
 _DIGITS = lazy(r"\d[\d.,:]*")
+_PROGRAM = r"-?(?:ba|z|k|da)?sh|tee|tail|cat|ls|mkdir|nohup|timeout|setsid|env|ssh|srun|slurmstepd|tmux|python[\d.]*"
 _START = lazy(
-    r"(?:Traceback \(|  File \"|\[(?:rank|default)\d+\]:|\$ |Pane is dead|"
-    # The complaint of a shell or a small program; any word before a colon may as well be the rest of a key.
-    r"(?:-?(?:ba|z|k)?sh|sh: \d+|tee|tail|cat|ls|mkdir|nohup|timeout|setsid|env|ssh|srun|slurmstepd|python[\d.]*|\S*/python[\d.]*): )"
+    r"(?:Traceback \(|  File \"|\[(?:rank|default)\d+\]:|Pane is dead|"
+    r"\$ |[\w.-]{1,40}@[\w.-]{1,80}[: ][^$#%]{0,120}[$#%] |"
+    # Complaints of shells and small programs, by name: another word before a colon may be the rest of a key.
+    rf"(?:(?:/\S{{0,300}}/)?(?:{_PROGRAM})|\S{{1,300}}\.sh)(?::(?: line)? \d+)?: )"
 )
 _COLUMNS = lazy(r"\S {3,}\S.*\S {3,}\S")
 _FEW, _MANY = 3, 20
@@ -114,7 +116,8 @@ def pane_width(lines: Sequence[str], *, known: bool = False) -> int | None:
     regular = len(wraps) >= _MANY and not near and (_round(most) or _round(most + 1))
     proven = len(wraps) >= _FEW and near <= len(wraps) and (varied or regular)
     goes_on = any(lines[i + 1][0].islower() for i in wraps)
-    usual = (cut_a_word and _round(most)) or (goes_on and _round(most + 1))
+    blank_kept = any(lines[i + 1][0] == " " and lines[i + 1][1:2].islower() for i in wraps)
+    usual = ((cut_a_word or blank_kept) and _round(most)) or (goes_on and _round(most + 1))
     if not proven and not (known and usual):
         return None
     if len(wraps) < _NEAR and any(_COLUMNS.search(lines[i]) for i in wraps):

@@ -67,6 +67,33 @@ def test_one_wrap_is_proof_only_where_a_terminal_is_known() -> None:
     assert pane_width(TABLE, known=True) is None
 
 
+DEAD = [*[""] * 20, "Pane is dead (status 1, Sun Nov 29 13:00:38 2026)"]
+
+
+@pytest.mark.parametrize(
+    "next_one",
+    ["bash: ", "sh: 1: ", "/usr/bin/bash: line 3: ", "python3: ", "/opt/venv/bin/python: ", "run7.sh: line 4: "],
+)
+def test_complaints_below_one_another_are_not_one_line(next_one: str) -> None:
+    """A first complaint that happens to be as long as a terminal may be wide does not swallow the second."""
+    first = "tee: /workspace/logs/runs/0007/train.log: No such file or directory".ljust(69, ".")
+    lines = [first, f"{next_one}/root/start.sh: No such file or directory", *DEAD]
+    assert pane_width(lines, known=True) is None
+    assert [text for _, _, text in rejoin(lines, 70)] == lines
+
+
+def test_a_wrap_before_a_blank_keeps_the_blank() -> None:
+    """Where the first character of the next row is the blank, the terminal shows it there."""
+    tee = "tee: /workspace/run007/train.log: No such file or directory"
+    complaint = (
+        "/opt/venv/bin/python: can't open file '/workspace/run007/trian.py': [Errno 2] No such file or directory"
+    )
+    lines = [*wrapped([tee, complaint], 80), *DEAD]
+    assert lines[2].startswith(" such")
+    assert pane_width(lines, known=True) == 80
+    assert [text for _, _, text in rejoin(lines, 80)] == [tee, complaint, *DEAD]
+
+
 TABLE = ["+" + "-" * 70 + "+", *(["| " + "x" * 68 + " |"] * 9), "+" + "-" * 70 + "+"]
 PROSE = [
     "The quick brown fox jumps over the lazy dog and then it goes on to say that the",
