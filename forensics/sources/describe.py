@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import BinaryIO
 
@@ -9,14 +10,16 @@ from forensics.model import Source, State
 from forensics.sources.encoding import wide_encoding
 from forensics.sources.input import CHUNK, NUL_TAIL, Input
 from forensics.sources.names import host_hint, rank_hint
-from forensics.sources.sniff import HEAD, LINE_KINDS, LOG_KINDS, SKIPPED_KINDS, sniff
+from forensics.sources.sniff import HEAD, LINE_KINDS, LOG_KINDS, PROMPT, SKIPPED_KINDS, sniff
 from forensics.text import ansi
 from forensics.text.damage import is_block_multiple, pane_width, trailing_nuls
+from forensics.text.lazy import lazy
 
 AT_ONCE = 16 << 20
 """Packed streams up to this size are read through when found, larger ones when they are scanned."""
 
 _PANE_LINES = 400
+_CAPTURE_COMMAND = lazy(r"\bcapture-?p(?:ane)?\b(?!.{0,200} -\w*J)")
 
 
 def describe_plain(made: Input, file: BinaryIO, head: bytes, size: int) -> None:
@@ -98,11 +101,25 @@ def _state(kind: str, size: int, nuls: int, tail: bytes, source: Source) -> Stat
 
 
 def _width(kind: str, head: bytes, tail: bytes) -> int | None:
+    if kind == "transcript":
+        return pane_width(_captured(_lines(head)), known=True) or pane_width(_captured(_lines(tail)), known=True)
     if kind not in LOG_KINDS:
         return None
     if kind != "tmux-capture":
         return pane_width(_lines(head)[:_PANE_LINES])
     return pane_width(_lines(tail)[-_PANE_LINES:], known=True) or pane_width(_lines(head)[:_PANE_LINES], known=True)
+
+
+def _captured(lines: Sequence[str]) -> Sequence[str]:
+    """Return what `tmux capture-pane` printed in a session, where it did not join the lines itself."""
+    shown: list[str] = []
+    inside = False
+    for line in lines:
+        if PROMPT.match(line):
+            inside = _CAPTURE_COMMAND.search(line) is not None
+        elif inside and len(shown) < _PANE_LINES:
+            shown.append(line)
+    return shown
 
 
 def _lines(data: bytes) -> list[str]:

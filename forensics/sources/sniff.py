@@ -55,7 +55,7 @@ _EXIT_NAME = lazy(
     r"(?:^|[^a-z])(?:(?:exit|ret(?:urn)?|err)?[_-]?(?:code|status)|exit|rc|ret|errno)(?:[^a-z]|$)", re.IGNORECASE
 )
 _EXIT = lazy_bytes(rb"\s*-?\d{1,3}\s*")
-_PROMPT = lazy(
+PROMPT = lazy(
     r"(?:\([\w.-]+\) ?)?(?:\$ \S|[\w.-]+@[\w.-]+[:\s][^$#%\n]{0,120}[$#%](?: |$)|"
     r"\[[\w.-]+@[\w.-]+ [^\]\n]{1,120}\][$#%] ?|(?:ba)?sh-\d\.\d[$#] )"
 )
@@ -135,7 +135,7 @@ def _runs(base: str, lines: Sequence[str], closing: str) -> bool:
 
 def _told(base: str, text: str, lines: Sequence[str], closing: str) -> str:
     """The kind of a text that no format gives away: a script, a session, a capture, a log, or a note."""
-    prompts = sum(_PROMPT.match(line) is not None for line in lines)
+    prompts = sum(PROMPT.match(line) is not None for line in lines)
     if _SHEBANG.match(text) or _BATCH.search(text[:_CLOSING]) or (base.endswith(_SCRIPT_NAME) and not prompts):
         return "launch-script"
     if prompts and _is_session(lines, prompts):
@@ -163,7 +163,7 @@ def _from_slurm(text: str) -> bool:
 def _is_session(lines: Sequence[str], prompts: int) -> bool:
     """A shell session has prompts all along; one prompt before pages of progress is a log's first line."""
     if prompts > 1:
-        return prompts * 20 >= len(lines) or _PROMPT.match(lines[0]) is not None
+        return prompts * 20 >= len(lines) or PROMPT.match(lines[0]) is not None
     return prompts * 20 >= len(lines) and sum(map(_speaks, lines)) * 2 <= len(lines)
 
 
