@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import shlex
+from difflib import get_close_matches
+from pathlib import Path
 
 import click
 
@@ -17,10 +20,32 @@ Completion: eval "$(_DFLASH_FORENSICS_COMPLETE=bash_source {PROGRAM})"
 """
 
 
-class LazyGroup(click.Group):
+class Group(click.Group):
+    """A group that says what may be meant by a command there is none of."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first argument names.
+
+        Raises:
+            click.UsageError: there is none; the message has the nearest, or the right place of a path.
+        """
+        word = args[0]
+        if ctx.resilient_parsing or word.startswith("-") or self.get_command(ctx, word) is not None:
+            return super().resolve_command(ctx, args)
+        raise click.UsageError(f"No such command {word!r}{self.meant(ctx, word)}", ctx)
+
+    def meant(self, ctx: click.Context, word: str) -> str:
+        """Return the end of the sentence: the nearest command, or none."""
+        near = get_close_matches(word, self.list_commands(ctx), n=1, cutoff=0.6)
+        return f"; did you mean {near[0]!r}?" if near else "."
+
+
+class LazyGroup(Group):
     """A group whose commands are named here and live in one module each."""
 
-    modules = ("analyze", "timeline", "explain", "rules")
+    modules = ("analyze", "timeline", "explain", "preflight", "rules")
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the commands in the order of their use."""
@@ -33,6 +58,12 @@ class LazyGroup(click.Group):
         command = importlib.import_module(f"forensics.cli.{cmd_name}").command
         assert isinstance(command, click.Command)  # noqa: S101 - a wrong module is a bug
         return command
+
+    def meant(self, ctx: click.Context, word: str) -> str:
+        """Return the nearest command, or for a path the command that reads it."""
+        if Path(word).exists():
+            return f"; to read that path: {PROGRAM} analyze {shlex.quote(word)}"
+        return super().meant(ctx, word)
 
 
 @click.group(

@@ -15,7 +15,7 @@ from forensics.text.sizes import parse_size
 if TYPE_CHECKING:
     from forensics.memory import Numbers, Request
 
-_SIZE = r"-?[\d.]+ ?(?:bytes|[KMGTP]i?B)"
+_SIZE = r"-?[\d.]{1,24} ?(?:bytes|[KMGTP]i?B)"
 _TRIED = lazy(rf"[Tt]ried to allocate (?P<requested_bytes>{_SIZE})")
 _FIELDS: Mapping[str, re.Pattern[str]] = {
     "total_bytes": lazy(rf"total capaci?ty of (?P<v>{_SIZE})|(?P<w>{_SIZE}) total capacity"),

@@ -128,7 +128,8 @@ def _reason(seen: Seen, path: str) -> str | None:
         return "Most likely the command was never started: the session's name was in use"
     pending = next((e for e in seen.said("scheduler", "job-state") if e.fields.get("state") in _PENDING), None)
     if pending is not None:
-        return f"Most likely the job never left the queue: {pending.path}:{pending.line} says {pending.fields.get('state')}"
+        state = pending.fields.get("state")
+        return f"Most likely the job never left the queue: {pending.path}:{pending.line} says {state}"
     gone = next(seen.said("tmux", "no-server", "connect-error", "cant-find", "no-sessions"), None)
     if gone is not None:
         idle = ", and no GPU holds anything" if _idle(seen) else ""

@@ -109,9 +109,17 @@ def _to_file(script: Script, command: Command, scope: Scope) -> bool:
 def _unbuffered(script: Script, scope: Scope, command: Command) -> bool:
     python = python_words(command)
     flagged = any(w.startswith("-") and not w.startswith("--") and "u" in w for w in python[1:2])
-    names = {n for n, _ in command.environment} | set(script.variables)
-    names |= {w.split("=")[0] for _, c in script.all() if c.name in {"export", "env"} for w in c.words[1:]}
-    names |= {w.split("=")[0] for c in (command, *scope.starters()) for w in c.words if "=" in w}
+    names = {n for n, _ in command.environment} | {w.split("=")[0] for w in command.words if "=" in w}
+    shell: Scope | None = scope
+    inherited = command.name not in REMOTE
+    while shell is not None and inherited:
+        names |= {w.split("=")[0] for c in shell.commands if c.name in {"export", "env"} for w in c.words[1:]}
+        via = shell.via
+        names |= {w.split("=")[0] for w in via.words if "=" in w} | {n for n, _ in via.environment} if via else set()
+        # Another machine, a container or a tmux server does not see what this script exports.
+        inherited = via is None or via.name not in REMOTE | MULTIPLEXERS
+        shell = shell.parent
+    names |= set(script.variables) if inherited else set()
     return flagged or "PYTHONUNBUFFERED" in names or "stdbuf" in command.words or "unbuffer" in command.words
 
 
@@ -166,7 +174,7 @@ def _logs(script: Script, scope: Scope) -> Iterator[Found]:
             if not _is_run_output(scope, command):
                 continue
             folder = target.rpartition("/")[0]
-            deep = folder.strip("/").count("/") + (not target.startswith(("/", "~"))) >= 1
+            deep = folder.strip("/").count("/") + (not target.startswith(("/", "~", "$"))) >= 1
             if folder and deep and not _makes(folder, made):
                 yield command.line, "no-log-folder", {"missing_path": target}
             if not target.startswith(("/", "$", "~")) and _elsewhere(scope, command):
@@ -200,7 +208,9 @@ def _elsewhere(scope: Scope, command: Command) -> bool:
     """Tell whether a shell runs in a folder that this script does not choose."""
     chosen = any(c.name in {"cd", "pushd"} and c.line <= command.line for c in scope.commands)
     away = any(
-        v.name in REMOTE | MULTIPLEXERS and option(v.words, "-c", "--workdir", "-w") is None for v in scope.starters()
+        (v.name in MULTIPLEXERS and option(v.words, "-c") is None)
+        or (v.name in REMOTE and option(v.words, "--workdir", "-w") is None)
+        for v in scope.starters()
     )
     return away and not chosen
 

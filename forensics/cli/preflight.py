@@ -1,0 +1,123 @@
+"""`preflight`: the hazards of a launch script, and the script without them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forensics.cli.evidence import explained, rules_option
+from forensics.cli.output import say, write
+
+if TYPE_CHECKING:
+    from forensics.supervise.preflight import Preflight
+
+LONGEST = 1 << 20
+WIDTH = 80
+
+
+@click.command("preflight", context_settings={"ignore_unknown_options": False})
+@click.argument("script", metavar="SCRIPT | -- CMD", nargs=-1, required=True, type=click.Path())
+@click.option("--fix", is_flag=True, help="Write the mended script beside the old one.")
+@rules_option
+def command(script: Sequence[str], rules: Sequence[str], *, fix: bool) -> None:
+    """Say how a launch would lose its evidence, before GPUs burn.
+
+    Nothing is run. Exit status 1 says that a hazard is an error: the log would be
+    lost, or the exit status would lie.
+
+    \b
+    Examples:
+      dflash-forensics preflight start_training.sh
+      dflash-forensics preflight start_training.sh --fix
+      dflash-forensics preflight -- 'python train.py 2>&1 | tee train.log'
+    """  # noqa: D301 - \b is click's mark for "keep these lines"
+    name, text, path = _given(script)
+    with explained():
+        from forensics.rulebook.load import load
+        from forensics.supervise.preflight import preflight
+
+        found = preflight(text, name, load(rules))
+    write("".join(f"{line}\n" for line in _lines(found)))
+    if fix:
+        _write_mended(found, path)
+    raise SystemExit(1 if found.failed else 0)
+
+
+def _given(script: Sequence[str]) -> tuple[str, str, Path | None]:
+    """Return name, text and path of what is to be looked at: one file, or a command line."""
+    path = Path(script[0])
+    if len(script) > 1 or (" " in script[0] and not path.exists()):
+        return "command", (script[0] if len(script) == 1 else shlex.join(script)) + "\n", None
+    if not path.is_file():
+        raise click.UsageError(f"no such script: {path}")
+    try:
+        with path.open("rb") as file:
+            text = file.read(LONGEST).decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be read: {error.strerror}") from None
+    return str(path), text, path
+
+
+def _lines(found: Preflight) -> Iterator[str]:
+    from forensics.text.ansi import visible
+
+    if not found.hazards:
+        yield f"{visible(found.name)}: nothing here endangers the evidence of the run"
+        return
+    for hazard in found.hazards:
+        place = hazard.evidence[0]
+        yield f"{visible(found.name)}:{place.line}: {hazard.severity}: {hazard.title} [{hazard.id}]"
+        yield f"    {_cut(visible(place.text.strip()))}"
+        for fix in hazard.fixes:
+            yield f"    {fix.title}."
+    count = len(found.hazards)
+    yield ""
+    yield f"{count} hazard{'s' if count > 1 else ''}; `explain ID` says more."
+    if found.diff:
+        yield ""
+        yield from (visible(line) for line in found.diff.splitlines())
+    left = {h.id for h in found.hazards if _kind(h.id) in found.mended.left}
+    if left:
+        yield ""
+        yield f"Left to you: {', '.join(sorted(left))}"
+
+
+def _kind(identity: str) -> str:
+    """Return the event that a rule of hazards stands for."""
+    from forensics.rulebook.load import load
+
+    rule = load().rules.get(identity)
+    return rule.signal[0].kind[0] if rule and rule.signal[0].kind else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"
+
+
+def _write_mended(found: Preflight, path: Path | None) -> None:
+    """Write `name.mended.sh` beside the script; never over a file that is there."""
+    if path is None:
+        raise click.UsageError("--fix needs a script in a file")
+    if not found.diff:
+        say("nothing to mend by machine")
+        return
+    number = 0
+    while True:
+        target = path.with_name(f"{path.stem}.mended{number or ''}{path.suffix}")
+        try:
+            with target.open("x", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(found.mended.text)
+            target.chmod(stat.S_IMODE(path.stat().st_mode))
+        except FileExistsError:
+            number += 1
+            continue
+        except OSError as error:
+            raise click.UsageError(f"{target} cannot be written: {error.strerror}") from None
+        say(f"wrote {os.fspath(target)}")
+        return
