@@ -1,25 +1,28 @@
 """The report as Markdown for an issue: the same answer, safe to paste into a stranger's tracker.
 
 Nothing that a log says can close a fence, start a tag, open a table column, mention a
-person or link an issue.
+person or link an issue. Texts of rules keep their code spans, whatever was filled into them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from forensics.model import Evidence, Finding, Fix, Report
-from forensics.render import words
+from forensics.model import Evidence, Finding, Fix, Report, Value
+from forensics.render import facts, words
 from forensics.text.ansi import visible
 from forensics.text.sizes import format_size
 
 MOST_LINES, LONGEST = 40, 2000
+EXPLAINED = 12
+"""Sentences of an explanation that are shown: those of a rule, and no log that was filled into it."""
 MOST_PLACES, MOST_FINDINGS, MOST_SOURCES = 8, 24, 64
 
 _ACTIVE = re.compile(r"([\\`*_{}\[\]~|$^])")
 _LEADING = re.compile(r"^(\d{0,9})([#+\-=.)])")
 _MENTION = re.compile(r"([@#])(?=\w)")
+_SPAN = re.compile(r"`([^`]+)`")
 _TICKS = re.compile(r"`+")
 
 
@@ -30,12 +33,25 @@ def render(report: Report) -> str:
 
 def escape(text: str) -> str:
     """Return text that Markdown shows as it is, on one line."""
+    return _LEADING.sub(r"\1\\\2", _inert(visible(" ".join(text.split()))))
+
+
+def prose(text: str) -> str:
+    """Return text of a rule, on one line: its code spans stay such, all else is shown as it is.
+
+    Facts were filled into it, so no backtick is trusted: each span is built anew around
+    whatever stands between two of them.
+    """
     line = visible(" ".join(text.split()))
+    parts = [code(part) if index % 2 else _inert(part) for index, part in enumerate(_SPAN.split(line))]
+    return _LEADING.sub(r"\1\\\2", "".join(parts))
+
+
+def _inert(line: str) -> str:
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         line = line.replace(character, entity)
-    line = _LEADING.sub(r"\1\\\2", _ACTIVE.sub(r"\\\1", line))
     # Why: trackers look for mentions in whole words, and an empty comment splits the word.
-    return _MENTION.sub(r"\1<!-- -->", line)
+    return _MENTION.sub(r"\1<!-- -->", _ACTIVE.sub(r"\\\1", line))
 
 
 def code(text: str, *, cell: bool = False) -> str:
@@ -67,50 +83,76 @@ def _shorten(line: str) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     root = report.root
-    yield f"### {report.verdict}: {escape(root.title) if root else code(words.name(report.run))}"
-    about = "" if root is None else escape(words.about(root))
-    told = "" if root is None else escape(root.explanation)
-    for text in dict.fromkeys((about, escape(words.progress(report.run)), escape(words.why(report)), told)):
-        if text:
-            yield from ("", text)
+    quoted: set[Evidence] = set()
+    yield f"### {report.verdict}: {prose(root.title) if root else code(words.name(report.run))}"
+    yield from _headline(report)
     if root is not None:
         yield from ("", "#### Evidence")
-        yield from _places(root.evidence)
-    facts = words.facts(report)
-    if facts:
-        yield from ("", "| fact | value |", "| --- | --- |")
-    for name, value in facts.items():
-        yield f"| {code(name, cell=True)} | {code(words.fact(name, value), cell=True)} |"
-    yield from _findings("What followed from it", [f for depth, f in words.chain(report) if depth])
-    yield from _findings("Also seen" if root else "Seen", words.beside(report))
+        yield from _places(root.evidence, quoted, facts.raised_at(report))
     yield from _fixes(report)
+    told = facts.headline(report)
+    followed = [finding for depth, finding in words.chain(report) if depth]
+    yield from _findings(words.followed(report), followed, quoted, told, causal=not words.is_capture(report))
+    yield from _facts(report)
     yield from _absent(report)
+    yield from _findings("Also seen" if root else "Seen", words.beside(report), quoted, None, causal=False)
     yield from _sources(report)
-    if report.notes:
-        yield from ("", "#### Notes", "")
-    yield from (f"- {escape(note)}" for note in report.notes)
+    if notes := words.notes(report):
+        yield from ("", "#### Notes", "", *(f"- {escape(note)}" for note in notes))
     tool = f"dflash-forensics {report.version}, rules {report.rules_digest}"
     yield from ("", f"<sub>{escape(tool)}</sub>")
 
 
-def _places(places: Iterable[Evidence]) -> Iterator[str]:
+def _headline(report: Report) -> Iterator[str]:
+    root = report.root
+    parts = [escape(words.progress(report)), prose(words.why(report))]
+    if root is not None:
+        product = facts.arithmetic(root)
+        parts.insert(0, escape(words.about(report, root)))
+        parts += [f"**{escape(product)}**" if product else "", prose(facts.explanation(root, EXPLAINED))]
+    for text in dict.fromkeys(filter(None, parts)):
+        yield from ("", text)
+
+
+def _facts(report: Report) -> Iterator[str]:
+    rows = list(facts.table(report))
+    if rows:
+        yield from ("", "#### Facts", "", "| fact | value |", "| --- | --- |")
+    for name, value in rows:
+        yield f"| {code(name, cell=True)} | {code(value, cell=True)} |"
+
+
+def _places(places: Iterable[Evidence], quoted: set[Evidence], raised: Mapping[Evidence, str]) -> Iterator[str]:
+    """Yield where evidence stands with its words, which are quoted the first time only."""
     for number, evidence in enumerate(places):
         if number == MOST_PLACES:
             yield from ("", "Further places are in the JSON report.")
             return
         end = f" to {evidence.end_line}" if evidence.end_line > evidence.line > 0 else ""
-        yield from ("", code(words.place(evidence)) + end, "", *fence(evidence.text))
+        yield from ("", code(words.place(evidence) + end))
+        if evidence not in quoted:
+            yield from ("", *fence(evidence.text))
+            quoted.add(evidence)
+        if evidence in raised:
+            yield from ("", escape(raised[evidence]))
 
 
-def _findings(heading: str, findings: list[Finding]) -> Iterator[str]:
+def _findings(
+    heading: str, findings: list[Finding], quoted: set[Evidence], told: dict[str, Value] | None, *, causal: bool
+) -> Iterator[str]:
     if not findings:
         return
     yield from ("", f"#### {heading}")
     for finding in findings[:MOST_FINDINGS]:
-        because = ", because of " + ", ".join(map(code, finding.because)) if finding.because else ""
-        who = f" ({escape(words.ranks(finding.ranks))})" if finding.ranks else ""
-        yield from ("", f"**{escape(finding.title)}** {code(finding.id)}{who}{because}")
-        yield from _places(finding.evidence[:1])
+        because = ", because of " + ", ".join(map(code, finding.because)) if finding.because and causal else ""
+        asides = filter(None, (words.ranks(finding.ranks), facts.standing(finding)))
+        aside = "".join(f" ({escape(text)})" for text in asides)
+        yield from ("", f"**{prose(finding.title)}** {code(finding.id)}{aside}{because}")
+        if product := facts.arithmetic(finding):
+            yield from ("", f"**{escape(product)}**")
+        if told is not None and (some := facts.telling(finding, told)):
+            yield from ("", escape(some))
+        yield from _places(finding.evidence[:1], quoted, {})
     if len(findings) > MOST_FINDINGS:
         yield from ("", f"{len(findings) - MOST_FINDINGS} further findings are in the JSON report.")
 
@@ -126,9 +168,9 @@ def _fixes(report: Report) -> Iterator[str]:
 
 
 def _fix(fix: Fix) -> Iterator[str]:
-    yield from ("", f"**{escape(fix.title)}** {code(fix.id)}" + (" (safe to apply)" if fix.safe else ""))
+    yield from ("", f"**{prose(fix.title)}** {code(fix.id)}" + (" (safe to apply)" if fix.safe else ""))
     if fix.detail:
-        yield from ("", escape(fix.detail))
+        yield from ("", prose(fix.detail))
     changes = [f"- {kind}: {code(text)}" for kind, text in words.changes(fix)]
     if changes:
         yield from ("", *changes)
@@ -150,7 +192,7 @@ def _sources(report: Report) -> Iterator[str]:
     yield from ("", "#### Read", "", "| file | kind | size | lines | state |", "| --- | --- | --: | --: | --- |")
     for source in report.sources[:MOST_SOURCES]:
         cells = (
-            code(source.path, cell=True),
+            code(words.path(source.path), cell=True),
             escape(source.kind),
             format_size(source.bytes),
             str(source.lines or ""),

@@ -20,6 +20,11 @@ RESTARTS = {
     "yes": "A plain restart can help.",
 }
 
+STDIN = "<stdin>"
+MASKED = "capture.pipe-status-masked"
+ZONE_NOTE = "times without a zone"
+
+_STDIN_PLACE = re.compile(r"(?<![^\s(,;])-(?=:\d)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(])")
 
 
@@ -66,9 +71,9 @@ def _ranges(numbers: Iterable[int]) -> str:
 def place(evidence: Evidence) -> str:
     """Return where evidence stands, as editors and terminals understand it: `train.log:97`."""
     if not evidence.line:
-        return evidence.path
+        return path(evidence.path)
     column = f":{evidence.column}" if evidence.column else ""
-    return f"{evidence.path}:{evidence.line}{column}"
+    return f"{path(evidence.path)}:{evidence.line}{column}"
 
 
 def sentences(text: str, count: int) -> str:
@@ -100,69 +105,117 @@ def beside(report: Report) -> list[Finding]:
     return [finding for finding in report.findings if id(finding) not in linked]
 
 
-def facts(report: Report) -> dict[str, Value]:
-    """Return the facts of the root, and what its consequences add that stand in the same files.
-
-    Those in other files may tell of another rank or an earlier try, whose numbers beside
-    the root's would mislead.
-    """
-    merged: dict[str, Value] = {}
-    files: set[str] = set()
-    for depth, finding in chain(report):
-        own = {evidence.path for evidence in finding.evidence[:1]}
-        files |= own if depth == 0 else set()
-        for name, value in finding.facts.items() if own <= files else ():
-            merged.setdefault(name, value)
-    return merged
-
-
 def reason(report: Report) -> str:
     """Return what decided the verdict, unless the root says it already: a failed run failed of its root."""
-    if report.root is not None and report.root.severity == "error" and report.verdict == "failed":
+    root = report.root
+    if root is not None and root.severity == "error" and report.verdict == "failed":
         return ""
     return report.reason
 
 
 def why(report: Report) -> str:
-    """Return the reason for the verdict as a line for people; empty where the root says it."""
+    """Return the reason for the verdict as a line for people; empty where the headline says it."""
     decided = reason(report).removeprefix(f"{report.verdict}: ")
-    return f"Why: {decided}" if decided else ""
+    if not decided or (report.root is not None and decided.rstrip(".") == report.root.title.rstrip(".")):
+        return ""
+    return f"Why: {_STDIN_PLACE.sub(STDIN, decided)}"
 
 
-def about(finding: Finding) -> str:
-    """Return what qualifies a finding in a line: id, confidence, ranks, time."""
+def about(report: Report, finding: Finding) -> str:
+    """Return what qualifies a finding in a line: id, confidence, ranks, time.
+
+    Where the verdict is unknown there is no confidence: that of the finding would be read as
+    that of the verdict.
+    """
     parts = (
         finding.id,
-        f"confidence {finding.confidence}",
+        f"confidence {finding.confidence}" if report.verdict != "unknown" else "",
         ranks(finding.ranks),
-        iso(finding.time) or "",
+        _when(report.run, finding.time),
     )
     return " · ".join(part for part in parts if part)
 
 
 def name(run: Run) -> str:
     """Return what to call the run: its path as it was given."""
-    return "standard input" if run.path == "-" else run.path
+    return path(run.path)
 
 
-def progress(run: Run) -> str:
+def path(given: str) -> str:
+    """Return what to call a file: its path, and standard input by a name that no file has."""
+    return STDIN + given[1:] if given == "-" or given.startswith("-!") else given
+
+
+def progress(report: Report) -> str:
     """Return how far the run came, in a line; empty where nothing is known."""
+    run = report.run
     parts = []
     if run.last_step is not None:
         parts.append(f"step {run.last_step}" + (f" of {run.total_steps}" if run.total_steps else ""))
     if run.last_checkpoint_step is not None:
         parts.append(f"last checkpoint at step {run.last_checkpoint_step}")
     if run.exit_code is not None:
-        parts.append(f"exit code {run.exit_code}")
-    if run.signal is not None:
+        parts.append(f"exit code {run.exit_code}{_meaning(report, run.exit_code)}")
+    if run.signal is not None and run.signal != _signal(run.exit_code):
         parts.append(f"signal {run.signal}")
     if run.world_size is not None:
         parts.append(count(run.world_size, "rank"))
     if run.started is not None and run.ended is not None and run.ended > run.started:
         parts.append(f"ran for {span(run.ended - run.started)}")
     elif run.ended is not None:
-        parts.append(f"ended {iso(run.ended)}")
+        parts.append(f"ended {_when(run, run.ended)}")
     return " · ".join([*parts, *run.programs])
+
+
+def notes(report: Report) -> tuple[str, ...]:
+    """Return the notes, without the zone of the times where no time is shown."""
+    if any("Z" in part for part in _times(report)):
+        return report.notes
+    return tuple(note for note in report.notes if not note.startswith(ZONE_NOTE))
+
+
+def followed(report: Report) -> str:
+    """Return the heading of the chain: a broken capture goes with what it shows, and causes none of it."""
+    return "Seen with it" if is_capture(report) else "What followed from it"
+
+
+def is_capture(report: Report) -> bool:
+    """Tell whether the root is a fault of the capture, not of the run."""
+    return report.root is not None and report.root.id.startswith("capture.")
+
+
+def _times(report: Report) -> Iterator[str]:
+    """Yield the times of day that the headline shows."""
+    run = report.run
+    if report.root is not None:
+        yield _when(run, report.root.time)
+    if run.started is None or run.ended is None or run.ended <= run.started:
+        yield _when(run, run.ended)
+
+
+def _when(run: Run, seconds: float | None) -> str:
+    """Return a time to the second, and to the millisecond for a run of less than a minute."""
+    if seconds is None or not math.isfinite(seconds):
+        return ""
+    brief = run.started is not None and run.ended is not None and 0 < run.ended - run.started < 60
+    return iso(math.floor(seconds * 1000 + 0.5) / 1000 if brief else math.floor(seconds)) or ""
+
+
+def _meaning(report: Report, code: int) -> str:
+    """Return what an exit code says besides its number."""
+    if code == 0 and report.verdict != "healthy" and any(finding.id == MASKED for finding in report.findings):
+        return " (of the last command of a pipeline)"
+    if code == 124:
+        return " (a time limit)"
+    number = _signal(code)
+    return f" (signal {number})" if number else ""
+
+
+def _signal(code: int | None) -> int:
+    """Return the signal that a shell's or Python's exit code stands for, 0 for none."""
+    if code is None:
+        return 0
+    return code - 128 if 128 < code <= 192 else -code if -64 <= code < 0 else 0
 
 
 def changes(fix: Fix) -> Iterator[tuple[str, str]]:
@@ -195,3 +248,17 @@ def condition(source: Source) -> str:
     """Return how whole a source is and how much of it was read, with the reason where there is one."""
     parts = {"all": "", "partial": ", read in part", "skipped": ", not read"}
     return f"{source.state}{parts[source.read]}" + (f": {source.why}" if source.why else "")
+
+
+def is_whole(source: Source) -> bool:
+    """Tell whether a source is undamaged and was read to its end."""
+    return source.state == "whole" and source.read == "all"
+
+
+def reading(sources: Sequence[Source]) -> str:
+    """Return how much was read: `8 files, all read whole`, `8 files, 7 of them read whole`."""
+    files = count(len(sources), "file")
+    whole = sum(map(is_whole, sources))
+    if whole == len(sources):
+        return f"{files}, read whole" if whole == 1 else f"{files}, all read whole"
+    return f"{files}, {whole} of them read whole" if whole else files

@@ -19,6 +19,7 @@ OOM = (
     "unallocated."
 )
 CALL = "    scores = query.to(working_precision) @ key.to(working_precision).transpose(-2, -1)"
+PRODUCT = "32 heads x 32768 queries x 70656 keys x 4 bytes = 276.00 GiB = attention scores"
 LAUNCH = 'tmux new-session -d -s train "bash start.sh 2>&1 | tee /workspace/train_stdout_3.log"'
 
 FAILED = Report(
@@ -64,6 +65,10 @@ FAILED = Report(
                 "shape": (32, 32768, 70656),
                 "loss": float("nan"),
                 "exception": "torch.OutOfMemoryError",
+                "file": "model.py",
+                "file_line": 46,
+                "function": "forward",
+                "last_step": 23,
             },
             explanation=(
                 "flex_attention was called without torch.compile, so the scores are formed as one matrix. "
@@ -91,6 +96,15 @@ FAILED = Report(
             evidence=(Evidence("train.log", 97, 97, OOM),),
             ranks=(3,),
             because=("compile.dense-fallback",),
+            facts={
+                "requested_bytes": 296_352_743_424,
+                "free_bytes": 144_310_901_146,
+                "tensor": "attention scores",
+                "heads": 32,
+                "exception": "torch.OutOfMemoryError",
+                "last_step": 21,
+            },
+            explanation=f"{PRODUCT}. An unfused attention holds the whole matrix.",
         ),
         Finding(
             id="comm.collective-timeout",
@@ -109,6 +123,7 @@ FAILED = Report(
             confidence="low",
             role="note",
             evidence=(Evidence("train.log", 3, 3, "wandb: offline"),),
+            explanation="This belongs to an earlier attempt. The tracker could not be reached.",
         ),
     ),
     notes=("times without a zone were taken as UTC",),

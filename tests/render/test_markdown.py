@@ -6,11 +6,13 @@ import dataclasses
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from forensics.model import Evidence
-from forensics.render.markdown import code, escape, fence, render
+from forensics.render.markdown import code, escape, fence, prose, render
 from tests.render.reports import EVERY, FAILED, HOSTILE, UNKNOWN, inert
 
 PARSER = MarkdownIt("commonmark").enable("table").enable("strikethrough")
@@ -40,7 +42,8 @@ def test_every_section_survives_a_hostile_log() -> None:
     text = render(HOSTILE)
     parsed = PARSER.parse(text)
     headings = [parsed[n + 1].content for n, token in enumerate(parsed) if token.type == "heading_open"]
-    assert headings[1:] == ["Evidence", "What followed from it", "Fix", "Promised, but not there", "Read", "Notes"]
+    sections = ["Evidence", "Fix", "What followed from it", "Facts", "Promised, but not there", "Read", "Notes"]
+    assert headings[1:] == sections
 
 
 def test_tables_keep_their_columns() -> None:
@@ -85,6 +88,33 @@ def test_content_is_that_of_the_terminal() -> None:
     ):
         assert part in text
     assert "dmesg" in render(UNKNOWN)
+
+
+def test_texts_of_rules_keep_their_code() -> None:
+    """Code spans of a rule stay code, whatever is in them, and the words around them stay words."""
+    found = tokens(prose("Call `torch._dynamo.mark_dynamic(x)` on *each* `a_b`; # @all"))
+    assert [t.content for t in found if t.type == "code_inline"] == ["torch._dynamo.mark_dynamic(x)", "a_b"]
+    assert [t.content for t in found if t.type == "text" and t.content.strip()] == [
+        "Call ",
+        " on *each* ",
+        "; # @",
+        "all",
+    ]
+
+
+@given(st.text(alphabet="`<>*_[]()!#@\\ab \n|~"))
+def test_no_text_filled_into_a_rule_becomes_markup(text: str) -> None:
+    """Whatever a fact brings into a text of a rule, it adds code at most."""
+    kinds = {t.type for t in tokens(prose(text)) if t.type != "html_inline"}
+    assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "code_inline", "text_special"}
+
+
+def test_a_line_is_quoted_once() -> None:
+    """Findings that rest on one line name its place, and its words stand there once."""
+    text = render(FAILED)
+    assert text.count("Tried to allocate 276.00 GiB") == 1
+    assert text.count("`train.log:97`") == 2
+    assert "`train.log:90 to 91`" in text
 
 
 @pytest.mark.parametrize("text", ["a", "`", "``", "a ``` b", "`a`", ""])

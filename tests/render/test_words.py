@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from forensics.render import words
+from forensics.model import Evidence, Finding, Report, Run, Value
+from forensics.render import facts, words
 from forensics.render.moments import iso, span
 
 
@@ -70,3 +71,81 @@ def test_sentences_are_counted_not_cut() -> None:
     """A text is shortened between sentences, not inside a number or a name."""
     text = "It asked for 276.0 GiB in flex.attention.\nThe card has less. Restarting repeats it."
     assert words.sentences(text, 2) == "It asked for 276.0 GiB in flex.attention. The card has less."
+
+
+@pytest.mark.parametrize(
+    ("code", "signal", "ids", "said"),
+    [
+        (0, None, (), "exit code 0"),
+        (0, None, ("capture.pipe-status-masked",), "exit code 0 (of the last command of a pipeline)"),
+        (124, None, (), "exit code 124 (a time limit)"),
+        (137, 9, (), "exit code 137 (signal 9)"),
+        (139, None, (), "exit code 139 (signal 11)"),
+        (-6, 6, (), "exit code -6 (signal 6)"),
+        (1, 9, (), "exit code 1 · signal 9"),
+        (255, None, (), "exit code 255"),
+    ],
+)
+def test_exit_codes_say_what_they_mean(code: int, signal: int | None, ids: tuple[str, ...], said: str) -> None:
+    """A status that stands for a time limit, a signal or another command says so, and a signal is said once."""
+    findings = tuple(Finding(name, "t", "warning", "high", "note", (Evidence("a", 1, 1, "a"),)) for name in ids)
+    report = Report(Run("r", exit_code=code, signal=signal), "failed", "no", (), findings=findings)
+    assert words.progress(report) == said
+
+
+@pytest.mark.parametrize(("lasted", "said"), [(3600.0, "2026-11-29T12:50:06Z"), (41.0, "2026-11-29T12:50:06.426Z")])
+def test_times_are_as_fine_as_the_run_is_short(lasted: float, said: str) -> None:
+    """Seconds are enough for a long run; in one of less than a minute milliseconds tell the order."""
+    time = 1_795_956_606.42621
+    root = Finding("a.b", "t", "error", "high", "root", (Evidence("a", 1, 1, "a"),), time=time)
+    report = Report(Run("r", started=time, ended=time + lasted), "failed", "no", (), findings=(root,))
+    assert words.about(report, root).endswith(said)
+
+
+def test_standard_input_has_a_name() -> None:
+    """Standard input is shown by a name that no file has, in places and in the reason."""
+    source = Evidence("-", 4, 4, "x")
+    assert words.place(source) == "<stdin>:4"
+    assert words.path("-!a.log") == "<stdin>!a.log"
+    assert words.path("-odd.log") == "-odd.log"
+    report = Report(Run("-"), "healthy", "no", (), reason="-:4 says that it finished, --x is 1-:2")
+    assert words.why(report) == "Why: <stdin>:4 says that it finished, --x is 1-:2"
+
+
+def test_a_reason_that_repeats_the_title_is_left_out() -> None:
+    """The line of the reason adds something, or is not there."""
+    root = Finding("a.b", "It broke", "warning", "high", "root", (Evidence("a", 1, 1, "a"),))
+    assert words.why(Report(Run("r"), "failed", "no", (), findings=(root,), reason="It broke")) == ""
+
+
+@pytest.mark.parametrize(
+    ("explanation", "said"),
+    [
+        ("This belongs to an earlier attempt. Why.", "earlier attempt"),
+        ("The run went on after this. Why.", "recovered"),
+        ("By its time this lies outside the run. Why.", "another time"),
+        ("Why.", ""),
+    ],
+)
+def test_standing(explanation: str, said: str) -> None:
+    """What is no part of the failure is told by how its explanation begins, which is then left out."""
+    finding = Finding("a.b", "t", "error", "high", "note", (Evidence("a", 1, 1, "a"),), explanation=explanation)
+    assert facts.standing(finding) == said
+    assert facts.explanation(finding, 3) == "Why."
+
+
+def test_a_consequence_tells_its_own_few_facts() -> None:
+    """Sizes and numbers come first, four at most; what was told above is not told again."""
+    values: dict[str, Value] = {
+        "device": 3,
+        "total_bytes": 2048,
+        "requested_bytes": 1024,
+        "shape": (1,),
+        "seq": 7,
+        "pid": 9,
+        "op": "x",
+    }
+    finding = Finding("a.b", "t", "error", "high", "cause", (Evidence("a", 1, 1, "a"),), facts=values)
+    told: dict[str, Value] = {"device": 3}
+    assert facts.telling(finding, told) == "requested 1.00 KiB · pid 9 · seq 7 · total 2.00 KiB"
+    assert facts.telling(finding, told) == ""
