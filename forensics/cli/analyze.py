@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from forensics.cli.evidence import explained, rules_option, standard_input, tz_option
-from forensics.cli.output import check_target, colored, output_option, write
+from forensics.cli.evidence import explained, paths_argument, rules_option, standard_input, tz_option
+from forensics.cli.output import check_target, colored, output_option, rows, write
 from forensics.cli.patience import patience
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("analyze")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@paths_argument
 @click.option(
     "--format",
     "form",
@@ -73,7 +73,7 @@ def _text(report: Report, choice: str, output: str) -> str:
     from forensics.render.terminal import render
 
     width = shutil.get_terminal_size().columns
-    return render(report, width, color=colored(choice, output))
+    return render(report, width, color=colored(choice, output), height=rows(output))
 
 
 def _json(report: Report, _choice: str, _output: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
@@ -31,12 +32,28 @@ def explained() -> Iterator[None]:
         yield
     except SourceError as wrong:
         missing = isinstance(wrong.__cause__, FileNotFoundError)
-        message = f"no such file or folder: {wrong.path}" if missing else str(wrong)
+        message = f"no such file or folder: {wrong.path}{_near(wrong.path)}" if missing else str(wrong)
         raise NoEvidenceError(message, HINT) from wrong
     except RulebookError as wrong:
         raise NoEvidenceError(
             f"these rules do not load:\n{wrong}", "The format of rules is described in docs/rules.md."
         ) from wrong
+
+
+def _near(path: str) -> str:
+    """Return the names beside a wrong path that may be meant."""
+    from difflib import get_close_matches
+
+    wrong = Path(path)
+    missing = next((part for part in (*reversed(wrong.parents), wrong) if not part.exists()), wrong)
+    try:
+        names = sorted(entry.name for entry in missing.parent.iterdir())
+    except OSError:
+        return ""
+    rest = wrong.relative_to(missing)
+    near = [missing.parent / name for name in get_close_matches(missing.name, names, n=3, cutoff=0.6)]
+    meant = [str(name / rest if (name / rest).exists() else name) for name in near]
+    return f"; did you mean {' or '.join(meant)}?" if meant else ""
 
 
 def standard_input(paths: Sequence[str]) -> BinaryIO | None:
@@ -54,6 +71,13 @@ def standard_input(paths: Sequence[str]) -> BinaryIO | None:
     return sys.stdin.buffer
 
 
+def paths_argument(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `PATH...`, which shells complete; what is not there is told by `explained`."""
+    return click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(allow_dash=True))(
+        command
+    )
+
+
 def rules_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--rules DIR`, which may be given more than once."""
     return click.option(
@@ -62,8 +86,16 @@ def rules_option(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="DIR",
         multiple=True,
         type=click.Path(exists=True, file_okay=False),
+        callback=_with_rules,
         help="Use the rules in DIR as well. Repeatable.",
     )(command)
+
+
+def _with_rules(_context: click.Context, _option: click.Parameter, folders: tuple[str, ...]) -> tuple[str, ...]:
+    for folder in folders:
+        if not any(Path(folder).rglob("*.toml")):
+            raise click.BadParameter(f"there is no rule in {folder}; a rule is DIR/family/cause.toml")
+    return folders
 
 
 def tz_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator
@@ -123,14 +124,33 @@ def colored(choice: str, target: str) -> bool:
     if choice != "auto":
         return choice == "always"
     plain = os.environ.get("NO_COLOR") or os.environ.get("CI") or os.environ.get("TERM") == "dumb"
-    return target == STDOUT and not plain and sys.stdout is not None and sys.stdout.isatty()
+    return not plain and _on_terminal(target)
+
+
+def columns(target: str = STDOUT) -> int:
+    """Return how wide the terminal is that the output goes to; 0 where it goes elsewhere."""
+    return shutil.get_terminal_size().columns if _on_terminal(target) else 0
+
+
+def rows(target: str = STDOUT) -> int:
+    """Return how high the terminal is that the output goes to; 0 where it goes elsewhere."""
+    return shutil.get_terminal_size().lines if _on_terminal(target) else 0
+
+
+def _on_terminal(target: str) -> bool:
+    return target == STDOUT and sys.stdout is not None and sys.stdout.isatty()
 
 
 def output_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `-o FILE`."""
-    return click.option("-o", "--output", metavar="FILE", default=STDOUT, help="Write to FILE instead of the screen.")(
-        command
-    )
+    return click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default=STDOUT,
+        type=click.Path(allow_dash=True),
+        help="Write to FILE instead of the screen.",
+    )(command)
 
 
 def _encode(text: str, encoding: str) -> bytes:

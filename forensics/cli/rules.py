@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from forensics.cli.evidence import explained, rules_option
-from forensics.cli.explain import known
-from forensics.cli.output import OutputError, write
+from forensics.cli.explain import complete_id, known, listing
+from forensics.cli.group import Group
+from forensics.cli.output import OutputError, columns, write
 from forensics.cli.patience import patience
 from forensics.cli.skeleton import skeleton
 
@@ -23,7 +24,7 @@ UNSOUND = 1
 IDENTITY = re.compile(r"[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*")
 
 
-@click.group("rules")
+@click.group("rules", cls=Group)
 def command() -> None:
     """List, check, test and start rules.
 
@@ -47,11 +48,8 @@ def list_(rules: Sequence[str]) -> None:
     with explained():
         from forensics.rulebook.load import load
 
-        found = sorted(load(rules).rules.values(), key=lambda rule: rule.id)
-    from forensics.text.ansi import visible
-
-    wide = max((len(rule.id) for rule in found), default=0)
-    write("".join(f"{rule.id:<{wide}}  {rule.severity:<7}  {visible(rule.title)}\n" for rule in found))
+        found = load(rules).rules.values()
+    write("".join(f"{row}\n" for row in listing(found, columns())))
 
 
 @command.command("check", short_help="Check all rules and run their cases.")
@@ -72,7 +70,7 @@ def check(rules: Sequence[str]) -> None:
 
 
 @command.command("test")
-@click.argument("identity", metavar="[ID]", required=False)
+@click.argument("identity", metavar="[ID]", required=False, shell_complete=complete_id)
 @rules_option
 def test(identity: str | None, rules: Sequence[str]) -> None:
     """Run the cases of one rule, of a family, or of all.
@@ -128,7 +126,16 @@ def new(identity: str, folder: str) -> None:
         raise OutputError(f"{path} is there already; it was left as it is") from wrong
     except OSError as wrong:
         raise OutputError(f"cannot write {path}: {wrong.strerror}") from wrong
-    write(f"{path}\nFill it in, then: dflash-forensics rules test {identity} --rules {folder}\n")
+    shipped = _shipped(identity)
+    replaces = f"It replaces the shipped rule of that id wherever --rules {folder} is given.\n" if shipped else ""
+    write(f"{path}\n{replaces}Fill it in, then: dflash-forensics rules test {identity} --rules {folder}\n")
+
+
+def _shipped(identity: str) -> bool:
+    from forensics.rulebook.load import builtin_folder
+
+    family, _, cause = identity.partition(".")
+    return (builtin_folder() / family / f"{cause}.toml").is_file()
 
 
 def _load_to_prove(rules: Sequence[str]) -> Rulebook:

@@ -13,9 +13,11 @@ import jsonschema
 import pytest
 
 from forensics.render import json_v1
-from tests.cli.program import COMMAND, OOM, environment, run, run_on_terminal
+from tests.cli.program import COMMAND, OOM, ROOT, environment, run, run_on_terminal
 from tests.render.reports import ATTACK, inert
 
+EMPTY = str(ROOT / "tests" / "render")
+"""A folder that is there, and has no rule."""
 SCHEMA = json.loads(Path(json_v1.__file__).with_name("report-1.schema.json").read_bytes())
 
 
@@ -66,6 +68,44 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
     first, hint = done.stderr.decode().splitlines()
     assert first == f"dflash-forensics: no such file or folder: {path}"
     assert "standard input" in hint
+
+
+def test_a_path_that_is_nearly_there(dead: Path) -> None:
+    """A slip anywhere in a path is met with the path that may be meant."""
+    (dead / "rank0").mkdir()
+    for wrong, meant in ((dead.parent / "rum", dead), (dead.parent / "runn" / "rank0", dead / "rank0")):
+        done = run("analyze", str(wrong))
+        assert f"{wrong}; did you mean {meant}?" in done.stderr.decode()
+
+
+def test_a_terminal_shows_the_answer_last(dead: Path) -> None:
+    """On a terminal lower than the report the answer stands at its end too; a pipe gets it once."""
+    shown = run_on_terminal("analyze", str(dead), "--no-color", LINES="10", COLUMNS="80").splitlines()
+    assert shown[-3] == shown[0]
+    assert shown[-2].startswith("memory.gpu-oom · ")
+    assert shown[-2].endswith("train.log:5")
+    assert shown[-1].startswith("Fix: ")
+    tall = run_on_terminal("analyze", str(dead), "--no-color", LINES="100", COLUMNS="80")
+    assert tall.count("FAILED") == run("analyze", str(dead)).stdout.count(b"FAILED") == 1
+
+
+def test_standard_input_is_named_in_text() -> None:
+    """Evidence of standard input stands at `<stdin>`, while JSON keeps the dash that was given."""
+    shown = run("analyze", "-", given=OOM.encode()).stdout.decode()
+    assert "\n  <stdin>:5\n" in shown
+    assert "Read in <stdin>: 1 file, read whole\n" in shown
+    made = json.loads(run("analyze", "-", "--format", "json", given=OOM.encode()).stdout)
+    assert made["findings"][0]["evidence"][0]["path"] == "-"
+
+
+@pytest.mark.parametrize(
+    ("sample", "label"), [("001-story", "(earlier attempt)"), ("002-dense-276", "= 276.00 GiB = attention scores")]
+)
+def test_samples_show_what_convinces(sample: str, label: str) -> None:
+    """What the engine says of attempts and of arithmetic reaches the text and the Markdown."""
+    for form in ("text", "markdown"):
+        shown = run("analyze", str(ROOT / "samples" / sample / "run"), "--format", form).stdout.decode()
+        assert label in " ".join(shown.split())
 
 
 def test_standard_input_is_a_path() -> None:
@@ -195,7 +235,11 @@ def test_a_terminal_that_knows_ascii_only(dead: Path) -> None:
         (["analyze", ".", "--tz", "Mars/Olympus"], "there is no zone 'Mars/Olympus'"),
         (["analyze", ".", "--rules", "no-such-folder"], "Directory 'no-such-folder' does not exist."),
         (["analyze", ".", "--format", "xml"], "'xml' is not one of"),
-        (["analyse", "."], "No such command 'analyse'."),
+        (["analyze", ".", "--rules", EMPTY], f"there is no rule in {EMPTY}"),
+        (["analyse", "."], "No such command 'analyse'; did you mean 'analyze'?"),
+        (["frobnicate"], "No such command 'frobnicate'."),
+        (["rules", "lst"], "No such command 'lst'; did you mean 'list'?"),
+        ([EMPTY], f"to read that path: dflash-forensics analyze {EMPTY}"),
     ],
 )
 def test_wrong_usage_is_one_line_and_a_hint(args: list[str], said: str) -> None:

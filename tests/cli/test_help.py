@@ -83,3 +83,27 @@ def test_completion_scripts(shell: str) -> None:
     """The completion script of each shell is to be had under the name of the program."""
     done = run(_DFLASH_FORENSICS_COMPLETE=f"{shell}_source")
     assert b"dflash-forensics" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("analyze ru", "file,ru"),
+        ("timeline ru", "file,ru"),
+        ("analyze run -o out", "file,out"),
+        ("timeline run -o out", "file,out"),
+        ("analyze run --rules my", "dir,my"),
+        ("rules new a.b --dir my", "dir,my"),
+        ("explain memory.gpu-oom-fo", "plain,memory.gpu-oom-foreign"),
+        ("rules test memory.gpu-oom-fo", "plain,memory.gpu-oom-foreign"),
+        ("timeline run --kind nc", "plain,nccl"),
+        ("timeline run --kind ste", "plain,step"),
+        ("analyze run --format ma", "plain,markdown"),
+        ("exp", "plain,explain"),
+    ],
+)
+def test_completion(line: str, offered: str) -> None:
+    """Shells are told to complete files where files belong, and get ids, kinds and choices."""
+    words = ["dflash-forensics", *line.split()]
+    done = run(_DFLASH_FORENSICS_COMPLETE="bash_complete", COMP_WORDS=" ".join(words), COMP_CWORD=str(len(words) - 1))
+    assert offered in done.stdout.decode().splitlines()

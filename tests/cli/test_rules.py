@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.program import ROOT, run
+from tests.cli.program import ROOT, run, run_on_terminal
 
 
 def test_a_new_rule_proves_itself(tmp_path: Path) -> None:
@@ -92,6 +92,37 @@ def test_an_unknown_cause_suggests_near_ones(identity: str, meant: str) -> None:
     assert done.returncode == 2
     assert f"there is no cause {identity}; did you mean" in done.stderr.decode()
     assert meant in done.stderr.decode()
+
+
+def test_a_rule_that_replaces_a_shipped_one_says_so(tmp_path: Path) -> None:
+    """Starting a rule under a shipped id warns that it takes the other's place."""
+    assert b"It replaces the shipped rule" in run("rules", "new", "memory.gpu-oom", "--dir", str(tmp_path)).stdout
+    assert b"It replaces" not in run("rules", "new", "host.lost-mount", "--dir", str(tmp_path)).stdout
+
+
+@pytest.mark.parametrize("family", ["memory", "memory.", "memory.*"])
+def test_a_family_is_listed(family: str) -> None:
+    """`explain` of a family lists its causes."""
+    told = run("explain", family).stdout.decode().splitlines()
+    assert len(told) > 3
+    assert all(row.startswith("memory.") for row in told)
+
+
+def test_what_to_do_comes_before_how_it_is_recognised() -> None:
+    """An explanation says what it is, then how to fix it; the patterns stand last."""
+    told = run("explain", "memory.gpu-oom").stdout.decode()
+    assert told.index("\nFix\n") < told.index("\nFacts\n") < told.index("\nRecognised by\n")
+    assert "{" not in told.partition("Recognised by")[0]
+
+
+def test_the_list_fits_a_terminal() -> None:
+    """On a terminal a row of the list is a line, cut where it must be; titles show no names of facts."""
+    shown = run_on_terminal("rules", "list", COLUMNS="60").splitlines()
+    assert max(map(len, shown)) <= 60
+    assert any(row.endswith("…") for row in shown)
+    piped = run("rules", "list").stdout.decode()
+    assert len(piped.splitlines()) == len(shown)
+    assert "{" not in piped
 
 
 def test_the_example_of_the_documentation_holds(tmp_path: Path) -> None:
