@@ -281,9 +281,9 @@ def test_filter() -> None:
     assert timeline.filter(frame).height == frame.height
 
 
-@pytest.mark.parametrize("format_", ["table", "csv", "json", "parquet"])
+@pytest.mark.parametrize("format_", ["csv", "json", "parquet"])
 def test_write(format_: timeline.Format) -> None:
-    """Each format can be read back, and people's table has a heading and one line a row."""
+    """Each format can be read back."""
     stream = io.BytesIO()
     timeline.write(rows(), format_, stream)
     data = stream.getvalue()
@@ -291,20 +291,16 @@ def test_write(format_: timeline.Format) -> None:
         assert pl.read_csv(io.BytesIO(data)).height == 7
     elif format_ == "json":
         assert [row["order"] for row in json.loads(data)] == list(range(7))
-    elif format_ == "parquet":
-        assert pl.read_parquet(io.BytesIO(data)).schema["time"] == pl.Datetime("us", "UTC")
+        assert b"1970-01-01T00:00:10.000Z" in data
     else:
-        text = data.decode()
-        assert text.startswith("TIME")
-        assert text.count("\n") == 8
-        assert "1970-01-01T00:00:10.000Z" in text
+        assert pl.read_parquet(io.BytesIO(data)).schema["time"] == pl.Datetime("us", "UTC")
 
 
 def test_an_empty_table() -> None:
     """Nothing said is a table without rows, not an error."""
     frame = timeline.table([], [], [])
     assert frame.height == 0
-    timeline.write(frame, "table", io.BytesIO())
+    timeline.write(frame, "csv", io.BytesIO())
 
 
 def test_questions_need_no_polars() -> None:

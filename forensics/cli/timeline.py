@@ -12,11 +12,13 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from forensics.cli.evidence import explained, standard_input, tz_option
-from forensics.cli.output import STDOUT, check_target, output_option, write
+from forensics.cli.evidence import explained, paths_argument, standard_input, tz_option
+from forensics.cli.output import STDOUT, check_target, columns, output_option, write
 from forensics.cli.patience import patience
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from forensics.model import Event, Step
 
 Format: TypeAlias = Literal["table", "csv", "json", "parquet"]
@@ -24,10 +26,19 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 LAST = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 
 
+def _kinds(_context: click.Context, _option: click.Parameter, begun: str) -> list[str]:
+    """Return the kinds and speakers that begin so: those that a rule can name."""
+    from forensics.rulebook.load import load
+
+    signals = [signal for rule in load().rules.values() for signal in rule.signal]
+    every = {"step", *(name for signal in signals for name in (*signal.kind, *signal.speaker))}
+    return sorted(name for name in every if name.startswith(begun))
+
+
 @click.command("timeline")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@paths_argument
 @click.option("--rank", type=int, metavar="N", help="Only what this rank said.")
-@click.option("--kind", metavar="K", help="Only one kind or speaker, such as step or nccl.")
+@click.option("--kind", metavar="K", shell_complete=_kinds, help="Only one kind or speaker, such as step or nccl.")
 @click.option("--since", metavar="T", help="Only from a time on, or the last 10m, 2h, 1d.")
 @click.option(
     "--format",
@@ -67,11 +78,34 @@ def command(
         start = None if since is None else _start(since, tz, seen.events, seen.steps)
         frame = timeline.table(seen.events, seen.steps, seen.sources)
         chosen = timeline.filter(frame, rank=rank, kind=kind, since=start)
-        written = io.BytesIO()
-        timeline.write(chosen, form, written)
+        if form == "table":
+            from forensics.render.rows import render
+
+            answer: str | bytes = render(timeline.written(chosen).iter_rows(named=True), columns(output))
+        else:
+            stream = io.BytesIO()
+            timeline.write(chosen, form, stream)
+            answer = stream.getvalue()
     for note in seen.notes:
         click.echo(f"note: {_inert(note)}", err=True)
-    write(written.getvalue(), output)
+    if not len(chosen):
+        _tell_what_there_is(frame, rank, kind)
+    write(answer, output)
+
+
+def _tell_what_there_is(frame: pl.DataFrame, rank: int | None, kind: str | None) -> None:
+    """Say on stderr why no row was chosen, and what could have been."""
+    kinds = sorted({*frame["kind"].drop_nulls(), *frame["speaker"].drop_nulls()})
+    ranks = sorted(frame["rank"].drop_nulls().unique())
+    if kind is not None and kind not in kinds:
+        click.echo(f"nothing is of kind {_inert(kind)}; there is {_inert(', '.join(kinds)) or 'nothing'}", err=True)
+    if rank is not None and rank not in ranks:
+        from forensics.render.words import ranks as spelled
+
+        there = f"there is {spelled(ranks)}" if len(ranks) == 1 else f"there are {spelled(ranks)}"
+        click.echo(f"nothing is of rank {rank}; {there if ranks else 'no line names a rank'}", err=True)
+    elif len(frame) and (kind is None or kind in kinds):
+        click.echo("nothing fits all the options together", err=True)
 
 
 def _start(since: str, tz: str | None, events: Sequence[Event], steps: Sequence[Step]) -> float:

@@ -16,7 +16,7 @@ from forensics.timeline.questions import (
     span,
     total_steps,
 )
-from forensics.timeline.table import Format, filter, table, write  # noqa: A004 - see table.filter
+from forensics.timeline.table import Format, filter, table, write, written  # noqa: A004 - see table.filter
 
 __all__ = [
     "Format",
@@ -33,4 +33,5 @@ __all__ = [
     "table",
     "total_steps",
     "write",
+    "written",
 ]

@@ -14,10 +14,9 @@ from forensics.text.ansi import visible
 if TYPE_CHECKING:
     import polars as pl
 
-Format = Literal["table", "csv", "json", "parquet"]
+Format = Literal["csv", "json", "parquet"]
 
 _MESSAGE = 400
-_SHOWN = 120
 _INTEGERS = ("order", "line", "rank", "gpu", "pid", "step", "total", "memory_bytes")
 _NUMBERS = ("loss", "grad_norm", "lr", "tokens_per_s")
 _COLUMNS = (
@@ -80,20 +79,23 @@ def filter(  # noqa: A001 - `timeline.filter(table, ...)` reads best
 
 
 def write(frame: pl.DataFrame, format_: Format, stream: IO[bytes]) -> None:
-    """Write a table: `csv` with a header, `json` as one array, `parquet`, or `table` for people."""
-    import polars as pl
-
+    """Write a table for programs: `csv` with a header, `json` as one array, or `parquet`."""
     if format_ == "parquet":
         frame.write_parquet(stream)
         return
-    shown = frame.with_columns(pl.col("time").dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"))
+    shown = written(frame)
     if format_ == "csv":
         shown.write_csv(stream)
-    elif format_ == "json":
+    else:
         stream.write(shown.write_json().encode())
         stream.write(b"\n")
-    else:
-        stream.write(_aligned(shown).encode())
+
+
+def written(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with its times as text, ISO 8601 in UTC with milliseconds."""
+    import polars as pl
+
+    return frame.with_columns(pl.col("time").dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"))
 
 
 @dataclass(slots=True)
@@ -153,28 +155,3 @@ def _fallback_times(sources: Sequence[Source], by_source: dict[str, list[_Row]])
             if row.time is not None:
                 ends[source.attempt] = max(row.time, ends.get(source.attempt, row.time))
     return {s.path: s.mtime if s.mtime is not None else ends.get(s.attempt, math.inf) for s in sources}
-
-
-def _aligned(frame: pl.DataFrame) -> str:
-    """Lay out what people look at: when, where, who, which rank and step, and the words."""
-    lines = [("TIME", "WHERE", "WHAT", "RANK", "STEP", "MESSAGE")]
-    for row in frame.iter_rows(named=True):
-        lines.append(
-            (
-                row["time"] or "",
-                f"{row['path']}:{row['line']}",
-                f"{row['speaker']} {row['kind']}",
-                _or_blank(row["rank"]),
-                _or_blank(row["step"]),
-                row["message"][:_SHOWN],
-            )
-        )
-    widths = [max(len(line[column]) for line in lines) for column in range(5)]
-    return "".join(
-        "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[-1]]).rstrip() + "\n"
-        for line in lines
-    )
-
-
-def _or_blank(value: object) -> str:
-    return "" if value is None else str(value)

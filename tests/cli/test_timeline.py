@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.program import run
+from tests.cli.program import run, run_on_terminal
 
 LOG = """\
 2026-11-29 12:00:00 [rank0]: step 1/3 loss 2.5
@@ -93,3 +93,26 @@ def test_counting_back_needs_a_time(tmp_path: Path) -> None:
     done = run("timeline", str(tmp_path), "--since", "5m")
     assert done.returncode == 2
     assert b"no line tells one" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--kind", "stepp"], b"nothing is of kind stepp; there is "),
+        (["--rank", "7"], b"nothing is of rank 7; there are ranks 0-1\n"),
+        (["--rank", "0", "--kind", "exception"], b"nothing fits all the options together\n"),
+    ],
+)
+def test_a_choice_of_nothing_says_what_there_is(path: str, options: list[str], said: bytes) -> None:
+    """An option that fits no row is answered on stderr with those that would; the output stays in its format."""
+    done = run("timeline", path, *options, "--format", "json")
+    assert (done.returncode, done.stdout) == (0, b"[]\n")
+    assert done.stderr.startswith(said)
+
+
+def test_the_table_fits_a_terminal(path: str) -> None:
+    """On a terminal no row is wider than the screen, and each still says something."""
+    lines = run_on_terminal("timeline", path, COLUMNS="64").splitlines()
+    assert max(map(len, lines)) <= 64
+    assert lines[0].startswith("2026-11-29 UTC")
+    assert "loss 2.5" in lines[1]
