@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 TORCH ?= torch==2.13.0
 TESTS ?= tests
-DEMO ?= samples/001-story/run
+DEMO ?= samples/002-dense-276/run
 
 VENV := .venv
 BIN := $(VENV)/bin
