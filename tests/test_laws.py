@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from forensics.model import Context, Event, FileParser, LineParser, Source
 from forensics.parsers import FILE_PARSERS, LINE_PARSERS
-from tests.voices import CONTEXT, records, texts
+from tests.voices import CONTEXT, FRAGMENTS, records, texts
 
 line_parsers = pytest.mark.parametrize("parser", LINE_PARSERS, ids=lambda p: type(p).__name__)
 file_parsers = pytest.mark.parametrize("parser", FILE_PARSERS, ids=lambda p: type(p).__name__)
@@ -53,6 +55,15 @@ def test_cutting_a_text_never_alters_what_came_before(parser: LineParser, lines:
 def test_the_same_text_gives_the_same_events(parser: LineParser, lines: list[str]) -> None:
     """A parser keeps nothing from one text to the next."""
     assert list(parser.parse(records(lines), CONTEXT)) == list(parser.parse(records(lines), CONTEXT))
+
+
+@line_parsers
+@pytest.mark.parametrize("line", FRAGMENTS)
+def test_a_number_of_thousands_of_digits_is_no_reason_to_raise(parser: LineParser, line: str) -> None:
+    """Python refuses to read such a number, and any field may be torn into one."""
+    for number in re.finditer(r"\d+", line):
+        torn = line[: number.start()] + "7" * (sys.int_info.default_max_str_digits + 1) + line[number.end() :]
+        list(parser.parse(records([torn]), CONTEXT))
 
 
 @file_parsers

@@ -21,21 +21,24 @@ from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
 _WORK = lazy(
-    r"WorkNCCL\(SeqNum=(?P<seq>\d+), OpType=(?P<collective>\w+)"
+    r"WorkNCCL\(SeqNum=(?P<seq>\d{1,18}), OpType=(?P<collective>\w+)"
     r"(?:, TensorShape=\[(?P<shape>[\d, ]*)\])?"
-    r"(?:, NumelIn=(?P<numel_in>\d+), NumelOut=(?P<numel_out>\d+))?"
-    r", Timeout\(ms\)=(?P<timeout_ms>\d+)\) ran for (?P<ran_ms>\d+) milliseconds"
+    r"(?:, NumelIn=(?P<numel_in>\d{1,18}), NumelOut=(?P<numel_out>\d{1,18}))?"
+    r", Timeout\(ms\)=(?P<timeout_ms>\d{1,18})\) ran for (?P<ran_ms>\d{1,18}) milliseconds"
 )
 _STATUS = lazy(
-    r"(?:work sequence id: |watchdog at work: |Timeout at NCCL work: )(?P<seq>\d+)"
-    r".{0,40}?[Ll]ast enqueued (?:NCCL )?work: (?P<enqueued>-?\d+), last completed (?:NCCL )?work: (?P<completed>-?\d+)"
+    r"(?:work sequence id: |watchdog at work: |Timeout at NCCL work: )(?P<seq>\d{1,18})"
+    r".{0,40}?[Ll]ast enqueued (?:NCCL )?work: (?P<enqueued>-?\d{1,18})"
+    r", last completed (?:NCCL )?work: (?P<completed>-?\d{1,18})"
 )
-_GROUP = lazy(r"\[PG (?:ID )?(?P<pg>\d+)[^\]]{0,200}?Rank (?P<group_rank>\d+)\]")
-_DUMP_STATUS = lazy(r"Last enqueued NCCL work: (?P<enqueued>-?\d+), last completed NCCL work: (?P<completed>-?\d+)")
+_GROUP = lazy(r"\[PG (?:ID )?(?P<pg>\d{1,18})[^\]]{0,200}?Rank (?P<group_rank>\d{1,18})\]")
+_DUMP_STATUS = lazy(
+    r"Last enqueued NCCL work: (?P<enqueued>-?\d{1,18}), last completed NCCL work: (?P<completed>-?\d{1,18})"
+)
 _PORT = lazy(r"(?:\]:|0\.0\.0\.0:|port: ?)(?P<port>\d{1,5})\b")
 _PEER = lazy(r"(?:connect to|host) [\[(]?(?P<node>[^\],() ]{1,200})[\])]?(?:, |:| and port |:\[)(?P<port>\d{1,5})")
-_RANK = lazy(r"\[Rank (?P<rank>\d+)\]")
-_ERRNO = lazy(r"errno: (?P<errno>\d+)")
+_RANK = lazy(r"\[Rank (?P<rank>\d{1,18})\]")
+_ERRNO = lazy(r"errno: (?P<errno>\d{1,18})")
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("teardown", lazy(r"Some NCCL operations have failed|To avoid data inconsistency, we are taking")),
     ("watchdog", lazy(r"watchdog thread terminated with exception")),

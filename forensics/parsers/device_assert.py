@@ -17,7 +17,7 @@ from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
 _ASSERT = lazy(
-    r"(?P<file>[^\s:]{1,300}\.(?:cu|cuh|h|hpp|hip)):(?P<file_line>\d+): (?P<kernel>.{0,600}?): "
+    r"(?P<file>[^\s:]{1,300}\.(?:cu|cuh|h|hpp|hip)):(?P<file_line>\d{1,18}): (?P<kernel>.{0,600}?): "
     r"block: \[(?P<block>[\d,]+)\], thread: \[[\d,]+\] Assertion `(?P<assertion>.{1,400}?)` failed"
 )
 

@@ -17,7 +17,7 @@ from forensics.model import Context, Event, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
-_LIMIT = lazy(r"torch\._dynamo hit config\.(?P<name>\w+) \((?P<limit>\d+)\)")
+_LIMIT = lazy(r"torch\._dynamo hit config\.(?P<name>\w+) \((?P<limit>\d{1,18})\)")
 _FUNCTION = lazy(r"function: '(?P<function>[^']{1,300})' \((?P<where>[^)]{1,400})\)")
 _REASON = lazy(r"(?:last reason|reasons): +(?P<reason>.{1,2000})")
 _BREAK = lazy(r"Graph [Bb]reak (?:in user code at (?P<where>\S{1,400})|Reason: (?P<reason>.{1,1000}))")

@@ -19,12 +19,12 @@ from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
 _HEAD = lazy(
-    r"(?P<host>[\w.\-]{1,255}):(?P<pid>\d+):(?P<tid>\d+) \[(?P<device>\d+)\] "
-    r"(?:(?P<where>[\w/.]{1,200}:\d+) )?NCCL (?P<level>WARN|INFO) (?P<text>.*)"
+    r"(?P<host>[\w.\-]{1,255}):(?P<pid>\d{1,18}):(?P<tid>\d{1,18}) \[(?P<device>\d{1,18})\] "
+    r"(?:(?P<where>[\w/.]{1,200}:\d{1,18}) )?NCCL (?P<level>WARN|INFO) (?P<text>.*)"
 )
 _LOOSE = lazy(r"NCCL (?P<level>WARN) (?P<text>.*)")
-_INIT = lazy(r"rank (?P<rank>\d+) nranks (?P<world_size>\d+).{0,300} - Init (?P<state>START|COMPLETE)")
-_VERSION = lazy(r"NCCL version (?P<version>\d+\.\d+\.\d+)")
+_INIT = lazy(r"rank (?P<rank>\d{1,18}) nranks (?P<world_size>\d{1,18}).{0,300} - Init (?P<state>START|COMPLETE)")
+_VERSION = lazy(r"NCCL version (?P<version>\d{1,18}\.\d{1,18}\.\d{1,18})")
 
 
 class Nccl:

@@ -27,19 +27,23 @@ from forensics.model import Context, Event, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
-_FAILED = lazy(r"failed \(exitcode: (?P<exit_code>-?\d+)\) local_rank: (?P<local_rank>\d+) \(pid: (?P<pid>\d+)\)")
-_CLOSING = lazy(r"Sending process (?P<pid>\d+) closing signal (?P<signal>\w+)")
-_DEATH = lazy(
-    r"Received (?:Signals\.\w+: )?(?P<signal>\d+) death signal|Received (?:Signals\.)?(?P<name>SIG\w+) death signal"
+_FAILED = lazy(
+    r"failed \(exitcode: (?P<exit_code>-?\d{1,18})\) local_rank: (?P<local_rank>\d{1,18}) \(pid: (?P<pid>\d{1,18})\)"
 )
-_RESTART = lazy(r"(?P<left>\d+)/\d+ attempts left; will restart worker group|Restarting worker group")
+_CLOSING = lazy(r"Sending process (?P<pid>\d{1,18}) closing signal (?P<signal>\w+)")
+_DEATH = lazy(
+    r"Received (?:Signals\.\w+: )?(?P<signal>\d{1,3}) death signal|Received (?:Signals\.)?(?P<name>SIG\w+) death signal"
+)
+_RESTART = lazy(r"(?P<left>\d{1,18})/\d{1,18} attempts left; will restart worker group|Restarting worker group")
 _FINISHED = lazy(r"worker group successfully finished")
-_KILLING = lazy(r"Killing subprocess (?P<pid>\d+)|(?:(?P<other>\d+) )?exits with return code = (?P<exit_code>-?\d+)")
+_KILLING = lazy(
+    r"Killing subprocess (?P<pid>\d{1,18})|(?:(?P<other>\d{1,18}) )?exits with return code = (?P<exit_code>-?\d{1,18})"
+)
 _RENDEZVOUS = lazy(r"has failed to (?:send a keep-alive heartbeat to|shutdown) the rendezvous|Detected dead node")
-_ENTRY = lazy(r"\[(?P<index>\d+)\]:\s*$")
+_ENTRY = lazy(r"\[(?P<index>\d{1,18})\]:\s*$")
 _FIELD = lazy(r"\s+(?P<key>time|host|rank|exitcode|error_file|traceback)\s*: (?P<value>.*)")
-_RANK = lazy(r"(?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)")
-_EXIT = lazy(r"(?P<exit_code>-?\d+) \(pid: (?P<pid>\d+)\)")
+_RANK = lazy(r"(?P<rank>\d{1,18}) \(local_rank: (?P<local_rank>\d{1,18})\)")
+_EXIT = lazy(r"(?P<exit_code>-?\d{1,18}) \(pid: (?P<pid>\d{1,18})\)")
 _SIMPLE: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("failed", _FAILED),
     ("closing", _CLOSING),
