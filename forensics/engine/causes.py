@@ -58,14 +58,15 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     for group in groups.values():
         current = [m for m in group if seen.is_current(m.event.path)]
         related = [m for m in current if not _foreign_time(m.event, seen)]
-        lasting = [m for m in related if not _recovered(m.event, steps, ends, end)]
+        # A warning is no fault to recover from: what it warned of may show many steps later.
+        lasting = [m for m in related if _severity(m) != "error" or not _recovered(m.event, steps, ends, end)]
         chosen = lasting or related or current or group
         order = sorted(chosen, key=lambda m: _position(m.event))
         hints = {m.signal.role for m in order}
         hint = next(h for h in ("cause", "consequence", "note") if h in hints)
         first = next(m for m in order if m.signal.role == hint)
         # The worst of what was said counts: an early warning does not soften a later error.
-        said = {m.signal.severity or m.rule.severity for m in order if m.signal.role == hint}
+        said = {_severity(m) for m in order if m.signal.role == hint}
         severity = next(s for s in SEVERITIES if s in said)
         found.append(
             Candidate(
@@ -79,6 +80,10 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
             )
         )
     return found
+
+
+def _severity(match: Match) -> Severity:
+    return match.signal.severity or match.rule.severity
 
 
 def assign(found: Sequence[Candidate], end: Outcome) -> None:

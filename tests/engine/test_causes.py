@@ -107,3 +107,19 @@ def test_the_same_run_gives_the_same_report() -> None:
     """Nothing depends on the clock, on order of sets, or on what was analysed before."""
     log = steps(1, 5) + rank(1, OOM) + TIMEOUT.format(rank=0, minute="50")
     assert analyse(train_log=log) == analyse(train_log=log)
+
+
+def test_a_warning_long_before_the_failure_it_foretold_explains_it() -> None:
+    """Steps between an unfused attention and the allocation that did not fit are no recovery."""
+    warned = (
+        "/venv/torch/nn/attention/flex_attention.py:1704: UserWarning: flex_attention called without torch.compile() - "
+        "this will use an unfused implementation that materializes the full scores matrix.\n"
+    )
+    frames = (
+        '  File "/venv/torch/_higher_order_ops/flex_attention.py", line 391, in sdpa_dense\n    out = math_attention(\n'
+    )
+    failed = OOM.replace("    main()\n", f"    main()\n{frames}").replace("6.00 GiB", "276.00 GiB")
+    report = analyse(train_log=warned + steps(1, 24) + failed)
+    assert root(report) == "compile.dense-fallback"
+    assert finding(report, "compile.dense-fallback").evidence[0].line == 1
+    assert "compile.dense-fallback" in finding(report, "memory.gpu-oom").because
