@@ -144,9 +144,10 @@ def _continues(block: _Block, record: Record) -> bool:
     if block.message:
         if (
             not text.strip()
-            or record.time is not None
+            or (record.time is not None and not (_stamped(block) and text[0] in " \t"))
             or record.level is not None
             or _BANNER.match(text)
+            or text.startswith("Pane is dead")
             or (_BARE.match(text) and not block.message[-1].text.endswith(_QUOTES))
             or len(block.message) >= _MESSAGE_LINES
             # Without a traceback above nothing says that the next line belongs to the message.
@@ -166,13 +167,18 @@ def _continues(block: _Block, record: Record) -> bool:
             block.frames[_FRAME_LINES // 2 : _FRAME_LINES // 2 + 2] = ["  ..."]
         return True
     closing = _CLOSING.match(text)
-    if closing and record.time is None:
+    if closing and (record.time is None or _stamped(block) or _BARE.match(text)):
         block.type = closing["type"]
         block.message.append(record)
         return True
     # Another thread's output between two frames: skip it, but not for ever.
     block.stray += 1
     return block.stray <= _STRAY_LINES
+
+
+def _stamped(block: _Block) -> bool:
+    """Return whether each line of this traceback carries a time: a collector stamped them, and a time ends nothing."""
+    return block.first.time is not None
 
 
 def _label(blocks: list[_Block], path: str) -> Iterator[Event]:

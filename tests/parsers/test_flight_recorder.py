@@ -53,7 +53,7 @@ def test_a_dump_tells_how_far_its_rank_got(write: Any) -> None:
     assert event.fields["last_completed"] == 2
     collectives = event.fields["collectives"]
     assert isinstance(collectives, tuple)
-    assert collectives[-1] == ("0", 4, "nccl:all_reduce", "1543168 2x3", "scheduled")
+    assert collectives[-1] == ("0", 4, "nccl:all_reduce", "1543168 2x3", "scheduled", "/root/train.py:12")
     assert event.fields["frames"] == 'File "/root/train.py", line 12, in step'
     assert event.fields["timeout_ms"] == 600_000
 
@@ -61,7 +61,7 @@ def test_a_dump_tells_how_far_its_rank_got(write: Any) -> None:
 def test_a_point_to_point_operation_has_its_own_numbers() -> None:
     """Sends and receives are counted apart from collectives."""
     (event,) = parse(pickle.dumps(dump([entry(0, is_p2p=True, p2p_seq_id=9, profiling_name="nccl:send 0->1")])))
-    assert event.fields["collectives"] == (("0", 9, "nccl:send 0->1", "1543168 2x3", "completed"),)
+    assert event.fields["collectives"] == (("0", 9, "nccl:send 0->1", "1543168 2x3", "completed", "/root/train.py:12"),)
 
 
 def test_only_the_newest_are_kept_in_the_order_of_their_records() -> None:

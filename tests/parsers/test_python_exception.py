@@ -118,6 +118,16 @@ def test_a_last_line_glued_to_a_progress_bar_still_ends_the_traceback() -> None:
     assert (event.kind, event.message, event.fields["exception"]) == ("exception", "RuntimeError: boom", "RuntimeError")
 
 
+def test_a_traceback_whose_every_line_was_stamped_has_its_message() -> None:
+    """A collector stamps each line, so a time before the last line of a traceback does not part it from its frames."""
+    message = TRACEBACK + "  of the optimizer\n"
+    stamped = "\n".join(f"2026-11-03 02:11:0{n} {line}" for n, line in enumerate(message.strip().split("\n")))
+    (event,) = parse(stamped + "\n2026-11-03 02:11:09 saving nothing")
+    assert (event.kind, event.fields["exception"]) == ("exception", "RuntimeError")
+    assert event.message == "RuntimeError: boom\n  of the optimizer"
+    assert event.fields["function"] == "step"
+
+
 def test_a_bare_line_does_not_swallow_what_follows() -> None:
     """Without a traceback above, only indented lines belong to the message."""
     (event,) = parse("ValueError: bad shard\n\tin shard 7\nloading the next one\n")
