@@ -56,7 +56,8 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     ends = _ends(seen)
     found = []
     for group in groups.values():
-        current = [m for m in group if seen.is_current(m.event.path)]
+        # What tmux itself says is of now, whatever run its panes show.
+        current = [m for m in group if m.event.speaker == "tmux" or seen.is_current(m.event.path)]
         related = [m for m in current if not _foreign_time(m.event, seen)]
         # A warning is no fault to recover from: what it warned of may show many steps later.
         lasting = [m for m in related if _severity(m) != "error" or not _recovered(m.event, steps, ends, end)]
@@ -131,7 +132,7 @@ def _root(live: Sequence[Candidate], end: Outcome) -> Candidate | None:
     tiers = (
         [c for c in program if c.severity == "error" and c.hint == "cause"],
         [c for c in program if c.severity == "error"],
-        [c for c in capture if c.severity == "error" and c.hint == "cause"],
+        [] if end.good else [c for c in capture if c.severity == "error" and c.hint == "cause"],
         [c for c in program if c.severity == "warning" and c.hint == "cause"],
         [] if end.good else capture,
     )
@@ -209,7 +210,11 @@ def _recovered(
     event: Event, steps: Mapping[str, Sequence[Step]], ends: Mapping[str, Sequence[Event]], end: Outcome
 ) -> bool:
     """Tell whether the same rank went on after the event, or had finished its work before it."""
-    if event.speaker == "observed" or (end.bad and event.rank is None and event.lane is not None):
+    if (
+        event.speaker == "observed"
+        or event.kind == "duplicate-session"
+        or (end.bad and event.rank is None and event.lane is not None)
+    ):
         return False
     for done in ends.get(event.path, ()):
         if (done.rank is None or event.rank is None or done.rank == event.rank) and not end.bad:

@@ -95,13 +95,11 @@ OLD_ENDS = [
         "complete",
         "tmux.txt",
         id="finished, in the same session",
-        marks=pytest.mark.xfail(reason="the old run's good end, read below the refusal, counts as the new one's"),
     ),
     pytest.param(
         "raise",
         "pane.txt",
         id="raised",
-        marks=pytest.mark.xfail(reason="the old run's exception counts as the new one's"),
     ),
 ]
 
@@ -173,7 +171,6 @@ def test_a_socket_that_was_removed_under_a_living_server(server: Server, left: P
     assert root(report)["facts"]["last_step"] == 21
 
 
-@pytest.mark.xfail(reason="a server that is gone outweighs the log's own word that the run finished")
 def test_a_finished_run_takes_its_server_with_it(server: Server, left: Path) -> None:
     """A server ends with its last session: after a run that says it finished, its absence is no fault."""
     log = server.folder / "train.log"

@@ -15,6 +15,7 @@ _LOG_NAME = lazy(r"(?:log|out|err|txt|stdout|stderr)(?:\.\w+)?$|log", re.IGNOREC
 _PROGRAM = frozenset({"exception", "c10d", "torchrun", "device", "progress", "dynamo", "nccl"})
 """Speakers whose words prove that a file holds what the program said."""
 _PLACEHOLDER = lazy(r"%[a-zA-Z]|\$\{?\w+\}?|\$\([^)]*\)|`[^`]*`")
+_PANES = frozenset({"tmux-capture", "transcript"})
 _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
 _STALE_S = 600.0
 
@@ -26,6 +27,9 @@ def observe(seen: Seen) -> Iterator[Event]:
     # The log of this try was never written, so every log that has its name's stem is of an earlier one.
     seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and any(_nearest(e.path, [s]) for e in gone)}
     seen.older |= {e.nearest for e in seen.expected if e.state == "stale" and e.nearest}
+    if any(True for _ in seen.said("tmux", "duplicate-session")):
+        # The new run was refused, so what the session shows is the old one.
+        seen.older |= {s.path for s in seen.sources if s.kind in _PANES}
     speaking = {s.path for s in seen.steps} | {e.path for e in seen.events if e.speaker in _PROGRAM}
     silent = not any(log.path in speaking for log in seen.logs())
     for item in gone:
