@@ -61,15 +61,16 @@ def _finding(candidate: Candidate, seen: Seen) -> Finding:
 
 def _evidence(candidate: Candidate, decisive: Match) -> tuple[Evidence, ...]:
     """Return the deciding place first, then others of other ranks or files."""
-    places: list[Evidence] = []
+    places: dict[tuple[str, int, int], Evidence] = {}
     matches = [decisive, *(m for m in candidate.matches if m is not decisive)]
     for match in matches:
         event = match.event
         own = Evidence(event.path, event.line, event.end_line or event.line, event.text, event.column)
         for place in (own, *event.also):
-            if not any((p.path, p.line, p.column) == (place.path, place.line, place.column) for p in places):
-                places.append(place)
-    return tuple(places[:EVIDENCE])
+            places.setdefault((place.path, place.line, place.column), place)
+        if len(places) >= EVIDENCE:
+            break  # a message may come back ten thousands of times
+    return tuple(places.values())[:EVIDENCE]
 
 
 def _ranks(matches: Sequence[Match]) -> tuple[int, ...]:
