@@ -31,6 +31,7 @@ LINE_KINDS = LOG_KINDS | {"kernel-log", "transcript", "text", "stack-dump"}
 SKIPPED_KINDS = {
     "checkpoint": "a checkpoint: weights hold no messages",
     "binary": "not text, and no dump of a known kind",
+    "document": "it is about the program: what it quotes, no run printed",
 }
 """Kinds whose content is not read, and why."""
 
@@ -55,6 +56,11 @@ _EXIT_NAME = lazy(
     r"(?:^|[^a-z])(?:(?:exit|ret(?:urn)?|err)?[_-]?(?:code|status)|exit|rc|ret|errno)(?:[^a-z]|$)", re.IGNORECASE
 )
 _EXIT = lazy_bytes(rb"\s*-?\d{1,3}\s*")
+_DOCUMENT = lazy(
+    r"(?:README|CHANGE(?:LOG|S)|CONTRIBUTING|LICEN[CS]E|NOTICE|AUTHORS|SECURITY|CODE_OF_CONDUCT|MODEL_CARD|INSTALL)"
+    r"(?:[-_.][\w-]{1,20})?(?:\.(?:md|markdown|rst|txt))?",
+    re.IGNORECASE,
+)
 PROMPT = lazy(
     r"(?:\([\w.-]+\) ?)?(?:\$ \S|[\w.-]+@[\w.-]+[:\s][^$#%\n]{0,120}[$#%](?: |$)|"
     r"\[[\w.-]+@[\w.-]+ [^\]\n]{1,120}\][$#%] ?|(?:ba)?sh-\d\.\d[$#] )"
@@ -109,6 +115,8 @@ def sniff(name: str, head: bytes, tail: bytes = b"", size: int | None = None) ->
         return _by_name(base)
     if (len(head) if size is None else size) <= 16 and _EXIT.fullmatch(data) and _EXIT_NAME.search(base):
         return "exit-code"
+    if _DOCUMENT.fullmatch(base) and not _LOG_NAME.search(base):
+        return "document"
     closing = ansi.strip(tail[-_CLOSING:].decode("utf-8", "replace")) or text[-_CLOSING:]
     kind = record_kind(base, text, lines)
     if kind is not None and not (kind in _RECORDS and _runs(base, lines, closing)):

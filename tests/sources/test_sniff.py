@@ -175,3 +175,14 @@ def test_what_a_program_complains_is_not_a_script(program: str) -> None:
     """`ssh: connect to host ...` is said by ssh, not to it."""
     data = f"{program}: something could not be done\n".encode()
     assert sniff("terminal.txt", data, data, len(data)) != "launch-script"
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "readme", "README_zh.md", "CHANGELOG.rst", "contributing.md", "MODEL_CARD.md"]
+)
+def test_a_document_is_no_voice_of_the_run(name: str) -> None:
+    """What a page about the program quotes, a traceback among it, no run printed."""
+    quoted = b'# Trainer\n\n```\nTraceback (most recent call last):\n  File "a.py", line 1, in f\nKeyError: 1\n```\n'
+    assert sniff(name, quoted) == "document"
+    assert sniff("notes.md", quoted) != "document"
+    assert sniff("readme.log", quoted) == "training-log"
