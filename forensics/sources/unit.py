@@ -51,6 +51,9 @@ def read_name(path: str) -> Unit:
         tokens = _TOKEN.findall(part)
         if at < len(parts) - 1 and len(tokens) == 1 and tokens[0].isdecimal() and len(tokens[0]) < 5:
             continue  # torchelastic: one numbered folder a worker
+        if at < len(parts) - 1 and tokens and all(t in _AGES or (age and t.isdecimal()) for t in tokens):
+            age = next((_AGES[token] for token in tokens if token in _AGES), age)
+            continue  # `old/2026-11-28/train.log` is `train.log` of another day
         words: list[str] = []
         for i, token in enumerate(tokens):
             before = tokens[i - 1] if i else ""
