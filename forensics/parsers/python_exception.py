@@ -42,6 +42,12 @@ _FRAME = lazy(r'File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9}), in (?P<fun
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "<frozen", "<string>", "<eval_with_key>")
 _WHAT = lazy(r"\s*what\(\): {0,2}(?P<text>.*)")
 _THROWN = lazy(r"terminate called after throwing an instance of '(?P<type>[^']{1,200})'")
+# An appended log goes on with the next command or with progress, which is no part of the message.
+_NEXT = lazy(
+    r"(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,60}@[\w.-]{1,60}[: ][^$#%]{0,120})?[$#%] \S"
+    r"|.{0,200}?(?:\b(?:step|epoch|iter(?:ation)?)\b\W{0,4}\d.{0,200}\b\w{0,40}loss\b|\d%\|)",
+    re.IGNORECASE,
+)
 _BANNER = lazy(r"[=\-*]{8,}$")
 _QUOTES = " raised:"
 """Ends a first line whose next one quotes the inner exception: `BackendCompilerFailed: backend='inductor' raised:`."""
@@ -147,6 +153,7 @@ def _continues(block: _Block, record: Record) -> bool:
             or (record.time is not None and not (_stamped(block) and text[0] in " \t"))
             or record.level is not None
             or _BANNER.match(text)
+            or _NEXT.match(text)
             or text.startswith("Pane is dead")
             or (_BARE.match(text) and not block.message[-1].text.endswith(_QUOTES))
             or len(block.message) >= _MESSAGE_LINES

@@ -116,3 +116,12 @@ def test_a_warning_that_led_to_an_error_is_a_failure() -> None:
     )
     report = analyse(train_log=steps(1, 3) + log + OOM)
     assert (report.verdict, root(report)) == ("failed", "compile.dense-fallback")
+
+
+def test_a_try_that_raised_is_forgiven_where_the_same_log_holds_one_that_went_well() -> None:
+    """The second command was appended right behind the traceback of the first."""
+    raised = RAISED.format(error="ModuleNotFoundError: No module named 'flash_attn'")
+    log = "$ python train.py\n" + raised + "$ python train.py\n"
+    log += "".join(f"epoch {i}/20 loss {4 - i / 10:.3f}\n" for i in range(1, 21)) + "Done.\n"
+    report = analyse(train_log=log)
+    assert (report.verdict, root(report)) == ("healthy", None)

@@ -198,3 +198,11 @@ def test_exceptions_without_error_in_their_name_are_heard_bare() -> None:
     assert kinds("triton.runtime.errors.OutOfResources: out of resource: registers") == [
         ("bare", "triton.runtime.errors.OutOfResources")
     ]
+
+
+def test_the_next_command_and_progress_are_no_part_of_a_message() -> None:
+    """A log that is appended to goes on right behind the last line of a traceback."""
+    raised = 'Traceback (most recent call last):\n  File "/w/train.py", line 9, in <module>\n    f()\nKeyError: 1\n'
+    for following in ("$ python train.py", "me@node:~/w$ ls", "epoch 1/20 loss 3.9", " 3%|3 | 1/30 [00:01<00:29]"):
+        (event,) = parse(raised + following)
+        assert event.message == "KeyError: 1"
