@@ -44,6 +44,13 @@ ENDINGS = [
     ("Done in 12.5s", True),
     ("Job completed successfully.", True),
     ("Epoch 00012: early stopping", True),
+    ("Early stopping, best iteration is:", True),
+    (
+        "Monitored metric val_loss did not improve in the last 5 records. Best score: 0.123. Signaling Trainer to stop.",
+        True,
+    ),
+    ("[LightGBM] [Info] Did not meet early stopping. Best iteration is:", True),
+    ("| End of training | test loss  4.78 | test ppl   119.34", False),
 ]
 
 

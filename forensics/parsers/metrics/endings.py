@@ -20,7 +20,7 @@ TRIGGERS = (
     "raining complete", "raining Complete", "RAINING COMPLETE", "raining finished", "raining Finished", "raining done",
     "raining Done", "raining is ", "raining has ", "raining was ", "raining succe", "raining run ", "raining loop ",
     "inished training", "inished Training", "ompleted training", "one training", "rain finished", "tuning complete",
-    "tuning finished", "tuning is ", "tuning done",
+    "nd of training", "tuning finished", "tuning is ", "tuning done",
     "raining process ", "raining time", "epochs completed in", "Optimization Done", "train_runtime", "train metrics",
     "Trainer.fit` stopped", "worker group successfully finished", "exits successfully", "finished with exit code 0",
     "xiting program", "wandb: Run summary", "wandb: Synced", "arly stopping", "Signaling Trainer to stop",
@@ -52,6 +52,7 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
         lazy(r"\b(?:finished|completed|done)(?: with)? (?:model )?(?:training|fine-?tuning)\b", re.IGNORECASE),
         "training",
     ),
+    (lazy(r"^\W{0,4}End of training(?: \||\W{0,4}$)"), "training"),
     (lazy(r"['\"]train_runtime['\"]: ?|\*{3,} train metrics \*{3,}|^\s{0,4}train_runtime\s+="), "trainer"),
     (lazy(r"`Trainer\.fit` stopped: `max_\w+=[^`]{1,40}` reached"), "trainer"),
     (lazy(r"worker group successfully finished"), "torchrun"),
@@ -78,6 +79,7 @@ _WEAK: tuple[tuple[re.Pattern[str], str], ...] = (
         "early-stopping",
     ),
     (lazy(r"Signaling Trainer to stop"), "early-stopping"),
+    (lazy(r"\b(?:Early stopping, best|Did not meet early stopping\. Best) iteration is\b"), "early-stopping"),
     (
         lazy(
             r"\W{0,4}(?:all done|(?:(?:run|job|experiment|main|script|program) (?:is )?)?(?:done|finished|completed?))"
@@ -118,13 +120,18 @@ def endings(text: str) -> Iterator[Fact]:
     for patterns, weak in ((_ENDINGS, False), (_WEAK, True)):
         for pattern, marker in patterns:
             found = pattern.search(text) if marker != "done" else pattern.match(text)
-            if found is None or _CONDITION.search(text[: found.start()][-80:]) or _CODE.search(text):
+            if found is None or _CONDITION.search(_sentence(text[: found.start()])) or _CODE.search(text):
                 continue
             fields: dict[str, Value] = {"marker": marker, "weak": weak}
             if counted := _STEPS.search(text, found.start()):
                 fields["steps"] = int(counted[1].replace(",", ""))
             yield "complete", fields
             return
+
+
+def _sentence(before: str) -> str:
+    """Return the sentence that was begun: Lightning stops after `... did not improve. Best score: 0.1.`."""
+    return before.rpartition(". ")[2][-80:]
 
 
 def attempts(text: str) -> Iterator[Fact]:
