@@ -86,7 +86,7 @@ def conclude(found: Found, book: Rulebook, tz: str | None = None) -> Report:
     made = findings(suspects, seen)
     made = quoted(made, _words(found, made))
     root = next((f for f in made if f.role == "root"), None)
-    verdict, reason = judge(made, end, seen)
+    verdict, reason = judge(made, end, seen, {r.id: r.verdict for r in book.rules.values() if r.verdict})
     if verdict == "unknown" and reason:
         reason = f"unknown: {reason}"
     return Report(

@@ -102,6 +102,8 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
         facts["pane_width"] = source.pane_width
     if candidate.role == "root" and "last_step" not in facts:
         facts |= _last_step(candidate, seen)
+    if candidate.role == "root" and "start_command" in candidate.rule.facts:
+        facts |= _start(event.path, seen)
     return facts
 
 
@@ -112,6 +114,14 @@ def _last_step(candidate: Candidate, seen: Seen) -> dict[str, Value]:
     before = [s for s in steps if s.path != event.path or s.line <= max(event.line, event.end_line)]
     last = timeline.last_step(before or steps)
     return {} if last is None else {"last_step": last}
+
+
+def _start(path: str, seen: Seen) -> dict[str, Value]:
+    """Return the command that the launch wraps: of that very script, else of the only one there is."""
+    started = list(seen.said("launch", "start"))
+    of_script = [e for e in started if e.path == path]
+    chosen = of_script or (started if len({e.path for e in started}) == 1 else [])
+    return {"start_command": chosen[0].fields["start_command"]} if chosen else {}
 
 
 def _first(matches: Iterable[Match], name: str) -> Value:

@@ -29,6 +29,8 @@ RECORD_BYTES = 160
 EVENT_CAP = 20_000
 """Events kept of one source."""
 BATCH = 4_000
+CLOCK_S = 120.0
+"""Seconds by which a later line may be stamped earlier: ranks write past each other, clocks are set."""
 _UNREAD = frozenset({"checkpoint", "binary"})
 _PURE = frozenset({"nvidia-smi-csv", "nvidia-smi-xml", "nvidia-smi-dmon", "nvidia-smi-pmon", "exit-code",
                    "torchelastic-error", "flight-recorder", "memory-snapshot", "launch-script", "config"})  # fmt: skip
@@ -89,6 +91,30 @@ def _year(item: Input) -> int | None:
     return int(found[1] or found[2]) if found else None
 
 
+class _Clock:
+    """Watches the times of one source: a clock that was set back, or a second one, puts later lines earlier."""
+
+    def __init__(self) -> None:
+        self.back = 0
+        self._latest: float | None = None
+        self._first: tuple[int, float] = 0, 0.0
+
+    def see(self, record: Record) -> None:
+        if record.time is None:
+            return
+        if self._latest is not None and self._latest - record.time > CLOCK_S:
+            self.back += 1
+            if self.back == 1:
+                self._first = record.line.number, self._latest - record.time
+            self._latest = record.time
+        self._latest = max(record.time, self._latest or record.time)
+
+    def told(self) -> str:
+        line, by = self._first
+        more = f", and {self.back - 1} more times" if self.back > 1 else ""
+        return f":{line}: the clock goes back by {by:.0f} s here{more}; times of this file order events only roughly"
+
+
 class _Reader:
     """Reads one source into `seen`."""
 
@@ -101,6 +127,7 @@ class _Reader:
         self._events = 0
         self._dropped = 0
         self._times: list[float] = []
+        self._clock = _Clock()
 
     def read(self, item: Input, plan: Plan, matcher: Matcher) -> Source:
         source = item.source
@@ -125,6 +152,7 @@ class _Reader:
         batch: list[Record] = []
         for hit in scan.over(item.chunks()):
             record = peel(hit.line, self._context)
+            self._clock.see(record)
             if hit.progress:
                 self._step(record, scan)
             if hit.literal:
@@ -160,6 +188,7 @@ class _Reader:
         ]
         for line in lines:
             record = peel(line, self._context)
+            self._clock.see(record)
             if STEP_HINT.search(line.text.encode()):
                 self._step(record, None)
             records.append(record)
@@ -222,6 +251,8 @@ class _Reader:
         )
         if self._dropped:
             self._seen.notes.append(f"{source.path}: {self._dropped} further events beyond {EVENT_CAP} were not kept")
+        if self._clock.back:
+            self._seen.notes.append(f"{source.path}{self._clock.told()}")
         if self._times:
             return replace(source, started=min(self._times), ended=max(self._times))
         return source

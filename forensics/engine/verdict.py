@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from forensics.engine.outcome import Outcome
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Finding, Verdict
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
-def judge(made: Sequence[Finding], end: Outcome, seen: Seen) -> tuple[Verdict, str]:
-    """Return the verdict and the reason for it, in words."""
+
+def judge(made: Sequence[Finding], end: Outcome, seen: Seen, known: Mapping[str, str] = NOTHING) -> tuple[Verdict, str]:
+    """Return the verdict and the reason for it, in words; `known` is what causes say of the run by themselves."""
     root = next((f for f in made if f.role == "root"), None)
     if root is not None:
-        return _with_root(root, made, end)
+        return _with_root(root, made, end, known.get(root.id, ""))
     if end.good:
         return "healthy", _good(end)
     if end.bad:
@@ -21,9 +24,11 @@ def judge(made: Sequence[Finding], end: Outcome, seen: Seen) -> tuple[Verdict, s
     return "unknown", _why_unknown(seen, end)
 
 
-def _with_root(root: Finding, made: Sequence[Finding], end: Outcome) -> tuple[Verdict, str]:
+def _with_root(root: Finding, made: Sequence[Finding], end: Outcome, known: str) -> tuple[Verdict, str]:
+    if known == "failed":
+        return "failed", root.title
     if root.id.startswith("capture."):
-        return "unknown", "the capture itself is broken, so the files cannot tell how the run ended"
+        return "unknown", _with_broken_capture(root, end)
     if any(f.severity == "error" and f.role != "note" for f in made):
         # A root that is only a warning may have led to what ended the run.
         return "failed", root.title
@@ -32,6 +37,23 @@ def _with_root(root: Finding, made: Sequence[Finding], end: Outcome) -> tuple[Ve
     if end.bad:
         return "failed", f"the exit status is {end.exit_code}; the only thing found is: {_lower(root.title)}"
     return "unknown", f"no end of the run was seen; found: {_lower(root.title)}"
+
+
+def _with_broken_capture(root: Finding, end: Outcome) -> str:
+    """Return what can still be known, what cannot, and where the one command stands that would settle it."""
+    said = []
+    if end.exit_code is not None:
+        whose = ", which may be that of the last command of a pipeline" if end.masked else ""
+        said.append(f"the exit status is {end.exit_code}{whose}")
+    if end.last_step is not None:
+        total = f" of {end.total_steps}" if end.total_steps else ""
+        said.append(f"step {end.last_step}{total} was reached")
+    known = " and ".join(said) or "no progress of the run was recorded"
+    settled = "; the first fix would settle it" if root.fixes else ""
+    return (
+        f"{known}, and the capture itself is broken: the files cannot tell how the run ended, "
+        f"nor whether the program or only its capture failed{settled}"
+    )
 
 
 def _good(end: Outcome) -> str:

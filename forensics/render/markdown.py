@@ -96,6 +96,8 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _facts(report)
     yield from _absent(report)
     yield from _findings("Also seen" if root else "Seen", words.beside(report), quoted, None, causal=False)
+    if hazards := words.hazards(report):
+        yield from ("", prose(hazards))
     yield from _sources(report)
     if notes := words.notes(report):
         yield from ("", "#### Notes", "", *(f"- {escape(note)}" for note in notes))

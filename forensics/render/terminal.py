@@ -149,6 +149,9 @@ def _chain(report: Report, width: int, quoted: set[Evidence]) -> Iterator[Render
 
 def _beside(report: Report, width: int, quoted: set[Evidence]) -> Iterator[RenderableType]:
     others = words.beside(report)
+    if hazards := words.hazards(report):
+        yield Text()
+        yield _prose(hazards)
     if not others:
         return
     yield _heading("Also seen" if report.root is not None else "Seen")

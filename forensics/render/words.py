@@ -7,7 +7,9 @@ in its own way.
 from __future__ import annotations
 
 import math
+import posixpath
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from forensics.model import Evidence, Expected, Fields, Finding, Fix, Report, Run, Source, Value
@@ -100,9 +102,30 @@ def chain(report: Report) -> Iterator[tuple[int, Finding]]:
 
 
 def beside(report: Report) -> list[Finding]:
-    """Return the findings that stand outside the chain."""
+    """Return the findings that stand outside the chain, without the hazards of the launch."""
     linked = {id(finding) for _, finding in chain(report)}
-    return [finding for finding in report.findings if id(finding) not in linked]
+    return [f for f in report.findings if id(f) not in linked and not _is_hazard(f)]
+
+
+def hazards(report: Report) -> str:
+    """Return one line for what is wrong with the launch scripts: `preflight` tells it in full, with the change."""
+    found = [finding for finding in report.findings if _is_hazard(finding)]
+    if not found:
+        return ""
+    scripts = list(dict.fromkeys(place.path for finding in found for place in finding.evidence))
+    commands = " and ".join(f"`dflash-forensics preflight {_within(report.run.path, s)}`" for s in scripts[:2])
+    return f"{count(len(found), 'hazard')} in how the run is launched; to see what, and the change: {commands}"
+
+
+def _within(run: str, path: str) -> str:
+    """Return the path to type for a file of the run, which is a folder, or one or several files."""
+    name = posixpath.basename(path)
+    named = next((p for p in run.split(", ") if posixpath.basename(p) == name), None)
+    return shlex.quote(named or posixpath.join(run, path))
+
+
+def _is_hazard(finding: Finding) -> bool:
+    return finding.id.startswith("launch.") and finding.role == "note"
 
 
 def reason(report: Report) -> str:

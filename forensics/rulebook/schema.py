@@ -76,6 +76,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     A `fallback` rule yields when any other rule claims the same event. `restart` says
     whether running the same thing again can help. `order` breaks ties between
     unexplained causes that no time or position can order: lower is looked at first.
+    `verdict` tells what is known of the run where this is its root although the capture is
+    broken: a program that was never started has failed, a log that is missing says nothing.
     """
 
     title: str
@@ -87,6 +89,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     explains: tuple[str, ...] = ()
     fallback: bool = False
     order: int = 50
+    verdict: Literal["", "failed"] = ""
     references: tuple[str, ...] = ()
     facts: dict[str, FactType] = {}
     fix: tuple[FixSpec, ...] = ()

@@ -74,18 +74,24 @@ def _fill(made: Input, head: bytes, tail: bytes, size: int, nuls: int) -> None:
     why, read = source.why, source.read
     if kind in SKIPPED_KINDS:
         read, why = "skipped", why or SKIPPED_KINDS[kind]
+    state = _state(kind, size, nuls, tail, source)
+    if state in {"torn", "cut"} and b"\r" in tail.rpartition(b"\n")[2]:
+        why = why or REWRITTEN
     made.source = replace(
         source,
         kind=kind,
         bytes=size,
         nul_bytes=nuls if kind in LINE_KINDS else 0,
-        state=_state(kind, size, nuls, tail, source),
+        state=state,
         read=read,
         why=why,
         rank=rank_hint(source.path),
         host=host_hint(source.path),
         pane_width=_width(kind, head, tail),
     )
+
+
+REWRITTEN = "it stops inside a line that is rewritten by carriage returns"
 
 
 def _state(kind: str, size: int, nuls: int, tail: bytes, source: Source) -> State:

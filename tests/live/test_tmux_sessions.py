@@ -123,7 +123,7 @@ def test_a_name_in_use_makes_the_pane_an_older_runs(server: Server, left: Path, 
         (left / kept).write_text(refused + server.typed("capture-pane", "-p", "-S", "-", "-t", "dflash"))
 
     report = analyze(left)
-    assert report["verdict"] == "unknown"
+    assert report["verdict"] == "failed"
     assert root(report)["id"] == "capture.tmux-duplicate"
     assert root(report)["facts"]["session"] == "dflash"
 

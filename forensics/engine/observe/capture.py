@@ -11,11 +11,13 @@ from forensics.model import Event, Evidence, Source, Value
 BLOCKS = (4096, 8192)
 """Sizes in which C and Python write to a file that is no terminal."""
 _BUSY_PERCENT = 30
+_TELLING_LINES = 5
 _KILLS = frozenset({9, 15})
 
 
 def observe(seen: Seen) -> Iterator[Event]:
-    """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked` and `buffered`."""
+    """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked` and `buffered`; note logs that are copies."""
+    seen.notes.extend(_copies(seen))
     for source in seen.sources:
         if source.kind in LOG_KINDS and source.read != "skipped" and seen.is_current(source.path):
             yield from _damage(seen, source)
@@ -52,6 +54,22 @@ def _event(source: Source, kind: str, message: str, fields: dict[str, Value], te
         time=source.ended,
         fields={k: v for k, v in fields.items() if v is not None},
     )
+
+
+def _copies(seen: Seen) -> Iterator[str]:
+    """Say which logs hold the same: a copy of an older one tells nothing of a later try."""
+    known: dict[tuple[object, ...], str] = {}
+    for source in seen.sources:
+        tail = [line.text for line in seen.tails.get(source.path, ())]
+        # The logs of ranks may well say the same.
+        if source.kind not in LOG_KINDS or source.rank is not None or len(tail) < _TELLING_LINES:
+            continue
+        first = known.setdefault((source.bytes, source.lines, *tail), source.path)
+        if first != source.path:
+            yield (
+                f"{source.path} holds the same as {first} (size, lines and last lines are equal): "
+                "a copy tells nothing of another try"
+            )
 
 
 def _windows(seen: Seen) -> Iterator[Event]:

@@ -7,6 +7,7 @@ here-document ...) are read as the scripts that they are. Events:
 
 - `promise`: a file or folder that output goes to (fields missing_path, how)
 - `command`: the training command (its arguments as fields, `program`)
+- `start`: the run's own command, to be typed by hand (start_command)
 - `environment`, `session`, `time-limit` (limit_s), `include` (missing_path)
 - `masked-status`: a pipeline whose status is not the run's; `tail-window` (tail_lines)
 - the hazards of `hazards.HAZARDS`

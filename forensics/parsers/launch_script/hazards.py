@@ -205,8 +205,12 @@ def _makes(folder: str, made: set[str]) -> bool:
 
 
 def _elsewhere(scope: Scope, command: Command) -> bool:
-    """Tell whether a shell runs in a folder that this script does not choose."""
-    chosen = any(c.name in {"cd", "pushd"} and c.line <= command.line for c in scope.commands)
+    """Tell whether a shell runs in a folder that nothing chose; a session begins in that of its starter."""
+    shell: Scope | None = scope
+    chosen = False
+    while shell is not None:
+        chosen |= any(c.name in {"cd", "pushd"} and c.line <= command.line for c in shell.commands)
+        shell = None if shell.via is not None and shell.via.name in REMOTE else shell.parent
     away = any(
         (v.name in MULTIPLEXERS and option(v.words, "-c") is None)
         or (v.name in REMOTE and option(v.words, "--workdir", "-w") is None)

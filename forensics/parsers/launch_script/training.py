@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from shlex import quote
 
 from forensics.model import Value
-from forensics.parsers.launch_script.scopes import Found, Script, bare, option, trains
+from forensics.parsers.launch_script.scopes import (
+    MULTIPLEXERS,
+    REMOTE,
+    Found,
+    Scope,
+    Script,
+    bare,
+    option,
+    runs,
+    trains,
+)
 from forensics.text.lazy import lazy
+from forensics.text.shell import Command
 
 _NUMBER = lazy(r"-?\d{1,18}$")
 _DURATION = lazy(r"(?P<n>\d+(?:\.\d+)?)(?P<unit>[smhd]?)$")
@@ -38,9 +50,39 @@ def settings(script: Script) -> Iterator[Found]:
             yield command.line, "time-limit", {"limit_s": limit}
         if command.name in {"srun", "sbatch"} and (time := option(command.words, "--time", "-t")):
             yield command.line, "time-limit", {"limit_s": clock(time)}
+    yield from _starts(script)
     for number, line in enumerate(script.lines, 1):
         if found := _SBATCH_TIME.match(line):
             yield number, "time-limit", {"limit_s": clock(found["time"])}
+
+
+def _starts(script: Script) -> Iterator[Found]:
+    """Yield the run's own command, without the sessions, pipes and files that its start wraps around it."""
+    for scope, command in script.all():
+        if runs(command) and not any(s.via is command and any(map(runs, s.commands)) for s in script.scopes):
+            yield command.line, "start", {"start_command": _by_hand(scope, command)}
+
+
+def _by_hand(scope: Scope, command: Command) -> str:
+    """Return what to type in a shell on the machine: folder and environment first, as the launch sets them."""
+    before: list[tuple[str, ...]] = []
+    shell: Scope | None = scope
+    names = {"cd", "source", "."}
+    while shell is not None:
+        earlier = [c for c in shell.commands if c is not command and c.line <= command.line]
+        before[:0] = [c.words for c in earlier if c.name in names]
+        if shell.via is not None and shell.via.name in MULTIPLEXERS:
+            names = {"cd"}  # a session begins in the folder of who asks for it, with the server's environment
+        # A shell on another machine or in a container begins with nothing of this script's.
+        shell = None if shell.via is not None and shell.via.name in REMOTE else shell.parent
+    words = bare(command) if command.name == "nohup" else command.words
+    given = [f"{name}={_quoted('***' if _SECRET.search(name) else value)}" for name, value in command.environment]
+    return " && ".join([*(" ".join(map(_quoted, w)) for w in before), " ".join([*given, *map(_quoted, words)])])
+
+
+def _quoted(word: str) -> str:
+    """Return a word as a shell reads it; one with a variable that nobody knows stays a variable."""
+    return f'"{word}"' if "$" in word and '"' not in word else quote(word)
 
 
 def arguments(words: Sequence[str]) -> dict[str, Value]:

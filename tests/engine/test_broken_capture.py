@@ -1,0 +1,88 @@
+"""With a broken capture the report says what is known, what is not, and the one command that would settle it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engine.runs import RAISED, analyse, finding, root, steps
+
+TMUX = "cd /data && tmux new-session -d -s run {quote}bash start.sh --lr 1e-4 2>&1 | tee /logs/run7.log{quote}\n"
+IDLE = "no server running on /tmp/tmux-1000/default\n"
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_missing_log_is_settled_by_the_launchs_own_command(quote: str) -> None:
+    """The command is what the launch wraps, in its folder, with the log opened first and the status kept."""
+    report = analyse(launch_sh=TMUX.format(quote=quote), tmux_txt=IDLE)
+    assert (report.verdict, root(report)) == ("unknown", "capture.log-missing")
+    assert report.root is not None
+    command = "cd /data && bash start.sh --lr 1e-4 > /logs/run7.log 2>&1; echo"
+    assert command in report.root.fixes[0].detail
+    assert "no progress" in report.reason
+    assert "cannot tell how the run ended" in report.reason
+    assert "the first fix would settle it" in report.reason
+
+
+def test_what_is_known_is_said() -> None:
+    """A log whose tail is lost still tells how far the run came."""
+    report = analyse(train_log=steps(1, 40) + "\0" * 8192)
+    assert (report.verdict, root(report)) == ("unknown", "capture.nul-tail")
+    assert "step 40 of 100 was reached" in report.reason
+
+
+@pytest.mark.parametrize(
+    ("tmux", "known"),
+    [
+        ("duplicate session: run\n", "capture.tmux-duplicate"),
+        ("bash: line 1: start_training: command not found\n", "capture.never-started"),
+    ],
+)
+def test_a_run_that_was_never_started_has_failed(tmux: str, known: str) -> None:
+    """Here nothing is left to be settled."""
+    report = analyse(launch_sh=TMUX.format(quote="'"), tmux_txt=tmux)
+    assert (report.verdict, root(report)) == ("failed", known)
+
+
+@pytest.mark.parametrize(
+    ("script", "command"),
+    [
+        ("python train.py --lr 1 > a.log 2>&1\n", "python train.py --lr 1"),
+        ("nohup python train.py > a.log 2>&1 &\n", "python train.py"),
+        ("source env.sh\nA=1 B='x y' torchrun --nproc_per_node 8 t.py | tee a.log\n", "source env.sh && A=1 B='x y' torchrun --nproc_per_node 8 t.py"),
+        ("cd /a\nssh node1 'cd /b; python t.py 2>&1' > a.log\n", "cd /b && python t.py"),
+        ("source /v/activate\ncd /a\ntmux new -d -s x 'python t.py > a.log'\n", "cd /a && python t.py"),
+        ("HF_TOKEN=hf_abc python t.py > a.log\n", "HF_TOKEN='***' python t.py"),
+    ],
+    ids=["redirected", "background", "environment", "another machine", "a session", "a secret"],
+)  # fmt: skip
+def test_the_command_is_what_the_launch_wraps(script: str, command: str) -> None:
+    """Sessions, pipes and files around it go; folder and environment stay, as far as the command would see them."""
+    report = analyse(launch_sh=script, a_log="")
+    assert finding(report, "capture.log-empty").facts["start_command"] == command
+
+
+def test_a_clock_that_goes_back_is_noted_and_blames_nobody() -> None:
+    """Whoever reads the timeline must know that its order is rough; a log that goes forward has no such note."""
+    stamped = [f"2026-11-03 02:{m:02d}:00 step {n}/12 | loss 1.0\n" for n, m in enumerate((10, 11, 12, 13, 3, 4, 5), 6)]
+    back, forth = analyse(train_log="".join(stamped)), analyse(train_log="".join(sorted(stamped)))
+    assert (back.verdict, root(back)) == ("healthy", None)
+    assert [n for n in back.notes if n.startswith("train.log:5: the clock goes back by 600 s")]
+    assert not any("clock goes" in n for n in forth.notes)
+
+
+def test_a_copy_of_an_older_log_is_no_word_of_a_later_try() -> None:
+    """The same bytes under another name say nothing new; the logs of two ranks may well be equal."""
+    text = steps(1, 30) + RAISED.format(error="ValueError: bad")
+    copied = analyse(train_log=text, train2_log=text)
+    ranks = analyse(rank0_log=text, rank1_log=text)
+    assert [n for n in copied.notes if "holds the same as train" in n]
+    assert not any("holds the same" in n for n in ranks.notes)
+
+
+@pytest.mark.parametrize(("end", "said"), [("Target 0 on cuda:0...\r", True), (" 40%|####  | 4/10\r 50%|###", True), ("Target 0", False)])  # fmt: skip
+def test_an_end_inside_a_rewritten_line_is_told_from_a_plain_torn_one(end: str, said: bool) -> None:  # noqa: FBT001 - a case
+    """A carriage return says that the writer was about to write over that line."""
+    report = analyse(train_log="Loading 5 target models...\n  " + end)
+    (source,) = report.sources
+    assert source.state == "torn"
+    assert ("carriage return" in source.why) is said
