@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from forensics import __version__, timeline
 from forensics.engine.causes import assign, candidates
+from forensics.engine.context import status_of
 from forensics.engine.findings import findings, quoted
 from forensics.engine.match import Match, match
 from forensics.engine.observe import observe
@@ -122,7 +123,7 @@ def _run(seen: Seen, end: Outcome) -> Run:
         last_checkpoint_step=timeline.last_checkpoint(
             [e for e in seen.events if seen.is_current(e.path)], seen.current_steps()
         ),
-        exit_code=end.exit_code,
+        exit_code=status_of(seen) if end.exit_code is None else end.exit_code,
         signal=end.signal,
         world_size=max(sizes, default=len(ranks) or None),
         programs=tuple(sorted(programs)),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from forensics import timeline
 from forensics.engine.causes import Candidate
+from forensics.engine.context import exit_of, job_of, ranks_of, versions_of
 from forensics.engine.match import Match
 from forensics.engine.seen import Seen
 from forensics.model import Evidence, Finding, Fix, Value
@@ -49,7 +50,7 @@ def _finding(candidate: Candidate, seen: Seen) -> Finding:
         confidence=decisive.signal.confidence or rule.confidence,
         role=candidate.role,
         evidence=_evidence(candidate, decisive),
-        ranks=_ranks(candidate.matches),
+        ranks=_ranks(candidate, seen),
         time=decisive.event.time,
         facts=facts,
         because=tuple(candidate.because),
@@ -73,15 +74,14 @@ def _evidence(candidate: Candidate, decisive: Match) -> tuple[Evidence, ...]:
     return tuple(places.values())[:EVIDENCE]
 
 
-def _ranks(matches: Sequence[Match]) -> tuple[int, ...]:
-    seen: dict[int, None] = {}
-    for match in matches:
-        if match.event.rank is not None:
-            seen.setdefault(match.event.rank)
-    if not seen:
-        named = [m.facts.get("rank") for m in matches]
-        return tuple(dict.fromkeys(r for r in named if isinstance(r, int)))
-    return tuple(seen)
+def _ranks(candidate: Candidate, seen: Seen) -> tuple[int, ...]:
+    """Return the ranks as the events tell them, then as their facts do; for a root also as the launcher does."""
+    speaking = [m.event.rank for m in candidate.matches]
+    named = [m.facts.get("rank") for m in candidate.matches]
+    for ranks in (speaking, named):
+        if told := tuple(dict.fromkeys(r for r in ranks if isinstance(r, int))):
+            return told
+    return ranks_of(seen, [m.event for m in candidate.matches]) if candidate.role == "root" else ()
 
 
 def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value]:
@@ -102,6 +102,10 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
         facts["pane_width"] = source.pane_width
     if candidate.role == "root" and "last_step" not in facts:
         facts |= _last_step(candidate, seen)
+    if candidate.role == "root":
+        facts = {**job_of(seen), **versions_of(seen, candidate.rule.facts), **facts}
+        if "exit_code" not in facts and "signal" not in facts:
+            facts |= exit_of(seen, event.rank)
     if candidate.role == "root" and "start_command" in candidate.rule.facts:
         facts |= _start(event.path, seen)
     return facts

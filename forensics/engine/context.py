@@ -1,0 +1,62 @@
+"""What the run's surroundings add to its root: the status of the process that failed, and the job it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from forensics.engine.seen import Seen
+from forensics.model import Event, Value
+from forensics.text.lazy import lazy
+
+_STATUSES = (("status", "exit"), ("torchrun", "failure"), ("torchrun", "failed"), ("slurm", "task-exit"))
+"""Who tells a status: the launch itself, then the launcher of each rank, then the scheduler."""
+_VERSIONS = ("kernel_module", "library")
+_JOB_LOG = lazy(r"(?:^|/)(?:slurm|job)[-_](?P<job>\d{1,18})(?:[._-]\w+)?\.(?:out|err|log)$")
+
+
+def exit_of(seen: Seen, rank: int | None) -> dict[str, Value]:
+    """Return exit_code and signal as told of that rank; else of whichever process is named first."""
+    told = [e for speaker, kind in _STATUSES for e in seen.said(speaker, kind) if seen.is_current(e.path)]
+    own = [e for e in told if rank is not None and e.rank == rank]
+    for event in (*own, *told):
+        found = {name: event.fields[name] for name in ("exit_code", "signal") if event.fields.get(name)}
+        if found:
+            return found
+    return {}
+
+
+def ranks_of(seen: Seen, found: Sequence[Event]) -> tuple[int, ...]:
+    """Return the rank that the launcher knows for events that name none: by their pid, else the one that failed first.
+
+    The kernel tells of a pid only, and a traceback in a shared log of nobody.
+    """
+    failed = [e for e in seen.said("torchrun", "failure") if e.rank is not None and seen.is_current(e.path)]
+    pids = {pid for e in found for pid in (e.pid, e.fields.get("pid")) if isinstance(pid, int)}
+    by_pid = [e.rank for e in failed if e.fields.get("pid") in pids]
+    blamed = [e.rank for e in failed if e.fields.get("root_cause") and found[0].speaker == "exception"]
+    return tuple(rank for rank in (by_pid or blamed)[:1] if rank is not None)
+
+
+def job_of(seen: Seen) -> dict[str, Value]:
+    """Return the scheduler's number of the job, from its own words or from the name of its log."""
+    named = [int(m["job"]) for s in seen.sources if seen.is_current(s.path) and (m := _JOB_LOG.search(s.path))]
+    jobs = [*_jobs(seen.said("scheduler", "job-state")), *_jobs(seen.said("slurm")), *named]
+    return {"job_id": jobs[0]} if jobs and len(set(named)) < 2 else {}
+
+
+def versions_of(seen: Seen, wanted: Iterable[str]) -> dict[str, Value]:
+    """Return the driver's versions that nvidia-smi and /proc tell, of those wanted."""
+    found: dict[str, Value] = {}
+    for event in seen.said("nvidia-smi"):
+        found |= {name: event.fields[name] for name in _VERSIONS if name in wanted and event.fields.get(name)}
+    return found
+
+
+def status_of(seen: Seen) -> int | None:
+    """Return the exit status that the scheduler gives for the run; None where it gives none."""
+    told = (*seen.said("scheduler", "job-state"), *seen.said("slurm", "task-exit"))
+    return next((code for e in told if isinstance(code := e.fields.get("exit_code"), int)), None)
+
+
+def _jobs(events: Iterable[Event]) -> list[int]:
+    return [job for e in events if isinstance(job := e.fields.get("job_id"), int)]

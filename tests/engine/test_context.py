@@ -1,0 +1,81 @@
+"""What stands around a root is joined to it: the rank by its pid, the status, the job, the driver's versions."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engine.runs import OOM, RAISED, analyse, root
+
+FAILURES = """
+E1129 12:00:09.000000 900 torch/distributed/elastic/multiprocessing/api.py:874] failed (exitcode: {code}) local_rank: 3 (pid: 4103) of binary: /usr/bin/python3
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+[1]:
+  time      : 2026-11-29_12:00:09
+  host      : n1
+  rank      : 1 (local_rank: 1)
+  exitcode  : 1 (pid: 4101)
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-11-29_12:00:08
+  host      : n1
+  rank      : 3 (local_rank: 3)
+  exitcode  : {code} (pid: 4103)
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+============================================================
+"""
+KILLED = (
+    "[Sun Nov 29 12:00:08 2026] Out of memory: Killed process {pid} (python3) total-vm:99kB, anon-rss:122081742kB, "
+    "file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:0\n"
+)
+
+
+def test_the_kernels_victim_has_the_rank_of_its_pid() -> None:
+    """The kernel knows pids, the launcher knows whose they are."""
+    report = analyse(train_log=FAILURES.format(code=-9), dmesg_txt=KILLED.format(pid=4103))
+    assert report.root is not None
+    assert (root(report), report.root.ranks) == ("memory.host-oom-kill", (3,))
+
+
+def test_a_pid_that_the_launcher_does_not_know_gives_no_rank() -> None:
+    """Another process on that machine was killed: it is none of the ranks."""
+    report = analyse(train_log=FAILURES.format(code=-9), dmesg_txt=KILLED.format(pid=77))
+    assert all(3 not in f.ranks for f in report.findings if f.id == "memory.host-oom-kill")
+
+
+def test_a_traceback_of_nobody_is_the_launchers_first_failure() -> None:
+    """A log without prefixes does not say who raised; the launcher says who failed first, and with what."""
+    report = analyse(train_log=OOM + FAILURES.format(code=1))
+    assert report.root is not None
+    assert (report.root.ranks, report.root.facts["exit_code"]) == ((3,), 1)
+
+
+@pytest.mark.parametrize(("name", "job"), [("slurm-633026_out", 633026), ("slurm-77_4_out", 77), ("train_log", None)])
+def test_the_job_is_known_by_its_log(name: str, job: int | None) -> None:
+    """Slurm names the log by the job."""
+    file = name[::-1].replace("_", ".", 1)[::-1] if name.startswith("slurm") else "train.log"
+    report = analyse(**{file: steps_then_raise()})
+    assert report.root is not None
+    assert report.root.facts.get("job_id") == job
+
+
+def steps_then_raise() -> str:
+    return "step 1/10 | loss 2.0\nstep 2/10 | loss 1.9\n" + RAISED.format(error="ValueError: odd")
+
+
+def test_a_mismatch_names_the_module_that_is_loaded() -> None:
+    """`/proc/driver/nvidia/version` says which half is the old one."""
+    smi = (
+        "$ nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.54\n"
+        "$ cat /proc/driver/nvidia/version\n"
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.43.02  Tue Feb 23 23:31:36 UTC 2021\n"
+    )
+    report = analyse(smi_txt=smi)
+    assert report.root is not None
+    assert (report.root.facts["kernel_module"], report.root.facts["library"]) == ("535.43.02", "535.54")
