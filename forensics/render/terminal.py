@@ -133,7 +133,7 @@ def _evidence(report: Report, width: int, quoted: set[Evidence]) -> Iterator[Ren
         if evidence in raised:
             yield _prose(raised[evidence], indent=2, style="dim")
     if (left := len(root.evidence) - ROOT_PLACES) and left > 0:
-        yield _prose(f"… and {left} more places; --format json lists them all", style="dim")
+        yield _prose(f"… and {words.count(left, 'more place')}; --format json lists them all", style="dim")
 
 
 def _chain(report: Report, width: int, quoted: set[Evidence]) -> Iterator[RenderableType]:

@@ -1,4 +1,4 @@
-"""What the sequence of progress records shows: losses that are not numbers, silence, slow ranks."""
+"""What the sequence of progress records shows: losses that are not numbers, jump or vanish, and slow ranks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from statistics import median
 from forensics import timeline
 from forensics.engine.seen import Seen
 from forensics.model import Event, Evidence, Step, Value
+from forensics.text.lazy import lazy
 
 MIN_LEVEL_RECORDS = 8
 """Records from which on a level can be told."""
@@ -22,17 +23,17 @@ STAYED = 5
 """Records for which a spike must last: a single bad batch recovers by itself."""
 SLOW_SHARE = 1.2
 MIN_SLOW_RECORDS = 5
-SILENCE = 10
-"""A silence is a hang only beyond this many of the run's own step times."""
+SKIPPED_RECORDS = 5
+_SCALE = lazy(r"loss scale: *(?P<minimum>[\d.]{1,12}(?:[eE][+-]?\d{1,3})?)")
 
 
 def observe(seen: Seen) -> Iterator[Event]:
-    """Yield `nan-loss`, `loss-spike`, `slow-rank` and `silence`."""
+    """Yield `nan-loss`, `loss-spike`, `all-skipped` and `slow-rank`."""
     steps = timeline.placed(seen.current_steps())
     yield from _nonfinite(steps)
     yield from _spike(steps)
+    yield from _skipped(seen, steps)
     yield from _slow(steps)
-    yield from _silence(seen, steps)
 
 
 def _nonfinite(steps: list[Step]) -> Iterator[Event]:
@@ -102,6 +103,22 @@ def _spike(steps: list[Step]) -> Iterator[Event]:
                 return
 
 
+def _skipped(seen: Seen, steps: list[Step]) -> Iterator[Event]:
+    """Megatron leaves the loss out of a record whose every iteration was skipped, and goes on to a good end."""
+    counted = [s for s in steps if "number_of_skipped_iterations" in s.keys and s.step is not None]
+    lost = next((i for i in range(len(counted), 0, -1) if counted[i - 1].loss is not None), 0)
+    if lost < MIN_LEVEL_RECORDS or len(counted) - lost < SKIPPED_RECORDS:
+        return
+    first, last = counted[lost], counted[-1]
+    tail = "\n".join(line.text for line in seen.tails.get(last.path, ()))
+    scales = [float(m["minimum"]) for m in _SCALE.finditer(tail)]
+    fields: dict[str, Value] = {"first_skipped_step": first.step, "last_step": last.step}
+    if scales and "loss_scale" in last.keys:
+        fields["minimum"] = scales[-1]
+    text = f"no record has a loss from step {first.step} on: every iteration was skipped"
+    yield _event(first, "all-skipped", text, fields, (_place(counted[lost + 1]), _place(last)))
+
+
 def _slow(steps: list[Step]) -> Iterator[Event]:
     """One rank whose own work takes longer than the others', which wait for it."""
     by_rank: dict[int, list[Step]] = defaultdict(list)
@@ -134,36 +151,6 @@ def _data_time(step: Step) -> float | None:
 
 def _step_time(step: Step) -> float | None:
     return step.step_time_s
-
-
-def _silence(seen: Seen, steps: list[Step]) -> Iterator[Event]:
-    """A run ended by a time limit after it had stopped talking (status 124 of `timeout`)."""
-    limits = [e for e in seen.said("status", "exit") if e.fields.get("exit_code") == 124]
-    if not limits:
-        return
-    timed = [s for s in steps if s.time is not None]
-    tails = [(path, lines) for path, lines in seen.tails.items() if lines and seen.is_current(path)]
-    logs = {s.path for s in seen.logs()}
-    for path, lines in tails:
-        if path not in logs:
-            continue
-        last = next((line for line in reversed(lines) if line.text.strip()), lines[-1])
-        fields: dict[str, Value] = {"exit_code": 124}
-        if timed:
-            fields["last_step"] = timeline.last_step(timed)
-        text = "the run was ended by a time limit (status 124) after it had gone silent"
-        yield Event(
-            speaker="observed",
-            kind="silence",
-            path=path,
-            line=last.number,
-            end_line=last.end or last.number,
-            text=last.text,
-            message=text,
-            fields=fields,
-            also=(Evidence(limits[0].path, limits[0].line, limits[0].end_line, limits[0].text),),
-        )
-        return
 
 
 def _series(steps: Iterable[Step]) -> list[list[Step]]:
