@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tarfile
 import zipfile
 import zlib
@@ -16,6 +17,7 @@ from forensics.sources.unpack import BLOCK, Damage, Pipe, file_blocks, limited, 
 MEMBERS = 20_000
 KEPT = 8 << 20
 KEPT_IN_ALL = 256 << 20
+_EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
 _TAR_MAGIC = slice(257, 262)
 _TAR_ERRORS = (tarfile.TarError, OSError, EOFError, ValueError)
 _ZIP_ERRORS = (
@@ -159,8 +161,13 @@ def _list_zip(open_file: FileOpener, listing: Listing) -> None:
 def _zipped(open_file: FileOpener, info: zipfile.ZipInfo) -> Opener:
     def blocks(damage: Damage) -> Iterator[bytes]:
         try:
-            with open_file() as file, zipfile.ZipFile(file) as archive, archive.open(info) as member:
-                yield from limited(file_blocks(member), lambda: info.compress_size, damage)
+            # The directory was read when the members were listed; reading it again for each of them is
+            # quadratic, and one archive held open for all of them is a file handle for every archive.
+            # So an empty archive is opened and given the real file: a member is found by its own entry.
+            with open_file() as file, zipfile.ZipFile(io.BytesIO(_EMPTY_ZIP)) as archive:
+                archive.fp = file
+                with archive.open(info) as member:
+                    yield from limited(file_blocks(member), lambda: info.compress_size, damage)
         except _ZIP_ERRORS as error:
             damage.note(f"this member is damaged ({error})")
 

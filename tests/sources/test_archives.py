@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.sources import find, find_in_memory
-from forensics.sources.archive import KEPT
+from forensics.sources.archive import KEPT, MEMBERS, list_members
+from forensics.sources.unpack import Damage
 
 LOG = b"".join(b"step %d | loss 2.%d\n" % (i, i * 7919 % 1000) for i in range(5000))
 
@@ -59,6 +60,58 @@ def test_members_of_a_zip_are_inputs() -> None:
         "a.zip!train.log": "training-log",
         "a.zip!deep/exit_code": "exit-code",
     }
+
+
+class Counted(io.BytesIO):
+    """A file that counts the bytes that are read of it, and how many of its kind are open."""
+
+    taken = 0
+    opened = 0
+    most = 0
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        Counted.opened += 1
+        Counted.most = max(Counted.most, Counted.opened)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read as any file does."""
+        data = super().read(size)
+        Counted.taken += len(data)
+        return data
+
+    def close(self) -> None:
+        """Close as any file does."""
+        Counted.opened -= not self.closed
+        super().close()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_each_member_of_a_zip_costs_its_own_bytes(method: int) -> None:
+    """The directory is read once, not for each of its members, and one file is open at a time."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for number in range(2000):
+            archive.writestr(f"d/{number}.log", b"step %d" % number)
+    Counted.taken = Counted.opened = Counted.most = 0
+    listing = list_members("zip", lambda: Counted(buffer.getvalue()))
+    content = [b"".join(member.raw(Damage())) for member in listing.members]
+    assert content == [b"step %d" % number for number in range(2000)]
+    # Once for the directory, once for the members; a file is read in blocks, so a member takes its neighbours along.
+    assert Counted.taken < 2 * len(buffer.getvalue()) + 2000 * 4200
+    assert Counted.most == 1
+    assert Counted.opened == 0
+
+
+def test_more_members_than_are_listed_are_told() -> None:
+    """What a hostile archive holds beyond the cap is not read, and not passed over in silence."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for number in range(MEMBERS + 1):
+            archive.writestr(f"{number}.log", b"")
+    listing = list_members("zip", lambda: io.BytesIO(buffer.getvalue()))
+    assert len(listing.members) == MEMBERS
+    assert str(MEMBERS) in listing.damage.why
 
 
 def test_a_member_too_large_to_keep_is_read_in_place() -> None:
