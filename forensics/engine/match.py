@@ -25,6 +25,9 @@ word cannot be made to stand still by a line of megabytes.
 FOREIGN_SECONDS = 0.2
 """How long a pattern of the user's own rules may search in one message."""
 
+REMEMBERED = 4096
+"""Messages whose possible signals are remembered: a log that repeats itself asks for them again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -47,20 +50,16 @@ class Matched:
 def match(events: Sequence[Event], book: Rulebook, sources: Iterable[Source]) -> Matched:
     """Return every match; a `fallback` rule only where no other rule claims the event."""
     kinds = {s.path: s.kind for s in sources}
-    heard: dict[str, list[tuple[Rule, Signal]]] = defaultdict(list)
-    for rule in book.rules.values():
-        for signal in rule.signal:
-            for speaker in signal.speaker:
-                heard[speaker].append((rule, signal))
+    audience = _Audience(book)
     found: list[Match] = []
     problems: dict[str, str] = {}
     for event in events:
         claims: list[Match] = []
-        for rule, signal in heard.get(event.speaker, ()):
+        for rule, signal in audience.of(event, kinds.get(event.path, "")):
             if any(m.rule is rule for m in claims):
                 continue  # the first signal of a rule that fits decides
             try:
-                facts = _facts(rule, signal, event, kinds.get(event.path, ""), foreign=rule.id in book.foreign)
+                facts = _facts(rule, signal, event, foreign=rule.id in book.foreign)
             except TimeoutError:
                 problems[rule.id] = f"rule {rule.id}: a pattern ran longer than {FOREIGN_SECONDS} s and was stopped"
                 continue
@@ -71,17 +70,68 @@ def match(events: Sequence[Event], book: Rulebook, sources: Iterable[Source]) ->
     return Matched(found, list(problems.values()))
 
 
-def _facts(rule: Rule, signal: Signal, event: Event, source_kind: str, *, foreign: bool) -> dict[str, Value] | None:
-    """Return the facts if the signal fits the event, else None."""
-    if (signal.kind and event.kind not in signal.kind) or (signal.source and source_kind not in signal.source):
-        return None
-    if signal.level and event.kind not in signal.level:
-        return None
+class _Listeners:
+    """The signals that events of one speaker, kind and source may fit, found by the literals in their messages."""
+
+    def __init__(self, signals: Iterable[tuple[Rule, Signal]]) -> None:
+        self._signals = list(signals)
+        self._always: list[int] = []
+        self._by_anchor: dict[str, list[int]] = defaultdict(list)
+        for index, (_, signal) in enumerate(self._signals):
+            anchors = required_literals(signal.pattern) if signal.pattern else ()
+            if not anchors:
+                self._always.append(index)
+            for anchor in anchors:
+                self._by_anchor[anchor].append(index)
+
+    def of(self, message: str) -> list[tuple[Rule, Signal]]:
+        """Return the signals that a message may fit, in the order of the rules."""
+        held = [indices for anchor, indices in self._by_anchor.items() if anchor in message]
+        return [self._signals[i] for i in sorted(set(self._always).union(*held))]
+
+
+class _Audience:
+    """Which signals may fit an event: found once for a speaker, kind and source, then once for the same words.
+
+    A speaker has hundreds of signals, and a log may repeat one line thousands of times.
+    """
+
+    def __init__(self, book: Rulebook) -> None:
+        self._signals: dict[str, list[tuple[Rule, Signal]]] = defaultdict(list)
+        for rule in book.rules.values():
+            for signal in rule.signal:
+                for speaker in signal.speaker:
+                    self._signals[speaker].append((rule, signal))
+        self._listeners: dict[tuple[str, str, str], _Listeners] = {}
+        self._heard: dict[tuple[str, str, str, str], list[tuple[Rule, Signal]]] = {}
+
+    def of(self, event: Event, source_kind: str) -> list[tuple[Rule, Signal]]:
+        """Return the signals that an event may fit, in the order of the rules."""
+        words = (event.speaker, event.kind, source_kind, event.message)
+        heard = self._heard.get(words)
+        if heard is None:
+            if len(self._heard) >= REMEMBERED:
+                self._heard.clear()
+            heard = self._heard[words] = self._listening(event, source_kind).of(event.message)
+        return heard
+
+    def _listening(self, event: Event, source_kind: str) -> _Listeners:
+        place = (event.speaker, event.kind, source_kind)
+        if place not in self._listeners:
+            self._listeners[place] = _Listeners(
+                (rule, signal)
+                for rule, signal in self._signals.get(event.speaker, ())
+                if (not signal.kind or event.kind in signal.kind)
+                and (not signal.level or event.kind in signal.level)
+                and (not signal.source or source_kind in signal.source)
+            )
+        return self._listeners[place]
+
+
+def _facts(rule: Rule, signal: Signal, event: Event, *, foreign: bool) -> dict[str, Value] | None:
+    """Return the facts if a signal that may fit the event does, else None."""
     captured: dict[str, str | None] = {}
     if signal.pattern:
-        anchors = required_literals(signal.pattern)
-        if anchors and not any(a in event.message for a in anchors):
-            return None
         found = _compiled(signal.pattern, foreign)(_bounded(event.message))
         if not found:
             return None
