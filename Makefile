@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors rules picture schema clean
+.PHONY: help demo test check lint types floors rules picture causes schema clean
 
 help:  ## say what the targets do
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -43,6 +43,9 @@ rules: $(VENV)/.run  ## the rules, each with its cases
 
 picture: $(VENV)/.run  ## draw the picture of README again
 	$(BIN)/python scripts/picture.py $(DEMO)
+
+causes: $(VENV)/.run  ## write the table of causes again
+	$(BIN)/python scripts/causes.py
 
 schema: $(VENV)/.run  ## write the JSON Schema of the report again
 	$(BIN)/python scripts/schema.py

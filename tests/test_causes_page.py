@@ -1,0 +1,20 @@
+"""The page of causes, and the vocabulary it must cover."""
+
+from __future__ import annotations
+
+import runpy
+
+from forensics.rulebook.load import load
+from tests.cli.program import ROOT
+
+
+def test_the_page_of_causes_is_that_of_the_rules() -> None:
+    """Whoever changes a rule writes the page again."""
+    page = runpy.run_path(str(ROOT / "scripts" / "causes.py"))["page"]
+    assert (ROOT / "docs" / "causes.md").read_text(encoding="utf-8") == page(load(cases=True)), "run `make causes`"
+
+
+def test_every_id_that_was_ever_promised_has_a_rule() -> None:
+    """Reports, gates and baselines name causes by their ids, so none is renamed or dropped."""
+    promised = set((ROOT / "tests" / "ids.txt").read_text(encoding="utf-8").split())
+    assert promised - set(load().rules) == set()
