@@ -236,6 +236,9 @@ class _Reader:
 
     def _keep(self, events: Iterable[Event]) -> None:
         for event in events:
+            if event.kind == "unread":
+                self._seen.notes.append(f"{self._context.source.path}: {event.message}")
+                continue
             if self._events >= EVENT_CAP:
                 self._dropped += 1
                 continue

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
 MAX_SCRIPT = 1 << 20
 """Bytes of a script that are parsed; launch scripts are thousands of times smaller."""
-_COMPOUND = frozenset({"list", "compound_statement", "subshell", "program"})
+MAX_NODES = 50_000
+"""Statements, and the parts they are made of, that are visited in one script."""
+MAX_DEPTH = 200
+"""Statements within statements that are entered."""
+MAX_WORDS = 2000
+"""Words of one command that are kept."""
+MAX_REDIRECTS = 16
+"""Redirections that one command keeps, its own before those of what stands around it."""
+MAX_VALUE = 8192
+"""Characters of a variable's value that is filled in; a longer one stays as `$NAME`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,80 +72,113 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-def commands(script: str, first_line: int = 1, variables: Mapping[str, str] = MappingProxyType({})) -> list[Command]:
-    """Return the simple commands of a script in order; a broken script gives what could be read.
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """What a script says: its commands in order, the variables it sets, and what was too much to read, in words."""
+
+    commands: tuple[Command, ...]
+    variables: Mapping[str, str]
+    unread: tuple[str, ...]
+
+
+def statements(script: str, first_line: int = 1, variables: Mapping[str, str] = MappingProxyType({})) -> Statements:
+    """Return what a script says; a broken script gives what could be read.
 
     `variables` are values known from elsewhere, such as a sourced file; the script's own win.
+    The work is linear in the script's size: what a hostile one has beyond the bounds above is named in `unread`.
     """
-    data = script.encode("utf-8", "surrogateescape")[:MAX_SCRIPT]
-    reader = _Reader(first_line, dict(variables))
-    reader.walk(_parser().parse(data).root_node)
-    return reader.found
+    data = script.encode("utf-8", "surrogateescape")
+    reader = _Reader(first_line, dict(variables), fill=4 * min(len(data), MAX_SCRIPT) + (1 << 16))
+    if len(data) > MAX_SCRIPT:
+        reader.leave("size", f"only the first {MAX_SCRIPT >> 20} MiB of the script were read")
+    reader.walk(_parser().parse(data[:MAX_SCRIPT]).root_node)
+    return Statements(tuple(reader.found), reader.variables, tuple(reader.unread.values()))
 
 
-def variables(script: str) -> dict[str, str]:
+def commands(script: str, first_line: int = 1, variables: Mapping[str, str] = MappingProxyType({})) -> list[Command]:
+    """Return the simple commands of a script in order, as `statements` reads them."""
+    return list(statements(script, first_line, variables).commands)
+
+
+def variables(script: str) -> Mapping[str, str]:
     """Return the variables that a script sets to values it knows, for a script that sources it."""
-    data = script.encode("utf-8", "surrogateescape")[:MAX_SCRIPT]
-    reader = _Reader(1, {})
-    reader.walk(_parser().parse(data).root_node)
-    return reader.variables
+    return statements(script).variables
 
 
 class _Reader:
-    def __init__(self, first_line: int, variables: dict[str, str]) -> None:
+    def __init__(self, first_line: int, variables: dict[str, str], fill: int) -> None:
         self.found: list[Command] = []
         self.variables = variables
+        self.unread: dict[str, str] = {}
         self._first_line = first_line
         self._pipelines = 0
         self._fed: dict[int, tuple[str, int]] = {}
+        self._fill = fill  # characters that variables may still add: `A=$A$A` doubles with every line
+
+    def leave(self, bound: str, why: str) -> None:
+        """Say once that a bound was met, and where first."""
+        self.unread.setdefault(bound, why)
 
     def walk(self, root: Node) -> None:
         """Visit statements without recursion: a hostile script may nest without end."""
-        stack: list[tuple[Node, tuple[Redirect, ...], tuple[int, int, int], bool]] = [(root, (), (0, 0, 1), False)]
+        stack: list[_Visit] = [_Visit(root)]
+        nodes = 0
         while stack:
-            node, redirects, pipe, background = stack.pop()
+            visit = stack.pop()
+            node = visit.node
+            nodes += 1
+            if nodes > MAX_NODES:
+                self.leave(
+                    "nodes", f"line {self._line(node)}: the script was read only up to here, it goes on too long"
+                )
+                return
             if node.type == "command":
-                self._command(node, redirects, pipe, background=background)
-                continue
-            if node.type in {"variable_assignment", "declaration_command"}:
+                self._command(node, visit)
+            elif node.type in {"variable_assignment", "declaration_command"}:
                 self._assign(node)
-                continue
-            children = node.named_children
-            if node.type == "redirected_statement":
-                redirects = redirects + tuple(r for c in children for r in self._redirect(c))
-                fed = [c for c in children if c.type == "heredoc_redirect"]
-                children = [c for c in children if not c.type.endswith("_redirect")]
-                for heredoc in fed:
-                    redirects += tuple(r for c in heredoc.named_children for r in self._redirect(c))
-                    self._feed(heredoc, children)
-                    children = children + [c for c in heredoc.named_children if c.type == "pipeline"]
-            if node.type == "pipeline":
-                self._pipelines += 1
-                pipes = [(self._pipelines, i, len(children)) for i in range(len(children))]
-            else:
-                pipes = [pipe] * len(children)
-            pending = []
-            shared = redirects
-            for child, place in zip(children, pipes, strict=True):
-                # What a whole pipeline is redirected to, its last member writes.
-                redirects = () if node.type == "pipeline" and child is not children[-1] else shared
-                following = child.next_sibling
-                behind = background or (following is not None and following.type == "&")
-                pending.append((child, redirects, place, behind))
-            stack.extend(reversed(pending))
+            elif visit.depth < MAX_DEPTH:
+                stack.extend(reversed(self._inside(visit)))
+            elif node.named_child_count:
+                why = f"what is nested more than {MAX_DEPTH} statements deep was not read"
+                self.leave("depth", f"line {self._line(node)}: {why}")
 
-    def _feed(self, heredoc: Node, children: list[Node]) -> None:
+    def _inside(self, visit: _Visit) -> list[_Visit]:
+        """Return what is to be visited of a statement, in its order."""
+        node, shared = visit.node, visit.redirects
+        children = _members(node)
+        if node.type == "redirected_statement":
+            shared = shared + tuple(r for c, _ in children for r in self._redirect(c))
+            fed = [c for c, _ in children if c.type == "heredoc_redirect"]
+            children = [(c, behind) for c, behind in children if not c.type.endswith("_redirect")]
+            for heredoc in fed:
+                parts = _members(heredoc)
+                shared += tuple(r for c, _ in parts for r in self._redirect(c))
+                self._feed(heredoc, children[0][0] if children else None)
+                children += [(c, behind) for c, behind in parts if c.type == "pipeline"]
+            shared = self._bounded(shared, node, slice(-MAX_REDIRECTS, None))
+        piped = node.type == "pipeline"
+        self._pipelines += piped
+        return [
+            _Visit(
+                child,
+                # What a whole pipeline is redirected to, its last member writes.
+                () if piped and place < len(children) - 1 else shared,
+                (self._pipelines, place, len(children)) if piped else visit.pipe,
+                visit.background or behind,
+                visit.depth + 1,
+            )
+            for place, (child, behind) in enumerate(children)
+        ]
+
+    def _feed(self, heredoc: Node, target: Node | None) -> None:
         """Remember the text of a `<<` for the command that it feeds."""
         body = next((c for c in heredoc.named_children if c.type == "heredoc_body"), None)
-        target = children[0] if children else None
         while target is not None and target.type != "command":
             target = target.named_children[-1] if target.named_children else None
         if body is not None and target is not None:
-            self._fed[target.id] = (self._text(body), self._first_line + body.start_point[0])
+            self._fed[target.id] = (self._text(body), self._line(body))
 
-    def _command(
-        self, node: Node, redirects: tuple[Redirect, ...], pipe: tuple[int, int, int], *, background: bool
-    ) -> None:
+    def _command(self, node: Node, visit: _Visit) -> None:
         words: list[str] = []
         environment: list[tuple[str, str]] = []
         own: list[Redirect] = []
@@ -147,30 +189,28 @@ class _Reader:
                 environment.append((name, known))
             elif child.type in {"file_redirect", "herestring_redirect", "heredoc_redirect"}:
                 own.extend(self._redirect(child))
-            else:
+            elif self._has_room(words, node):
                 words.append(self._word(child))
         self.found.append(
             Command(
                 tuple(words),
-                self._first_line + node.start_point[0],
+                self._line(node),
                 self._text(node),
-                (*own, *redirects),
+                self._bounded((*own, *visit.redirects), node, slice(MAX_REDIRECTS)),
                 tuple(environment),
-                *pipe,
-                background,
+                *visit.pipe,
+                visit.background,
                 *self._fed.get(node.id, ("", 0)),
             )
         )
 
     def _assign(self, node: Node) -> None:
         if node.type == "declaration_command":
-            self.found.append(
-                Command(
-                    (self._text(node.children[0]), *(self._word(c) for c in node.named_children)),
-                    self._first_line + node.start_point[0],
-                    self._text(node),
-                )
-            )
+            words = [self._text(node.children[0])]
+            for child in node.named_children:
+                if self._has_room(words, node):
+                    words.append(self._word(child))
+            self.found.append(Command(tuple(words), self._line(node), self._text(node)))
             for child in node.named_children:
                 if child.type == "variable_assignment":
                     self._assign(child)
@@ -197,24 +237,68 @@ class _Reader:
             return text[1:-1]
         if node.type in {"simple_expansion", "expansion"}:
             name = text.strip("${}").split(":")[0]
-            return self.variables.get(name, text)
+            return self._filled(name, text, node)
         if node.type in {"string", "concatenation", "command_name", "variable_assignment"} and depth < 20:
-            parts, at = [], node.start_byte
-            for child in node.children:
-                parts.append(self._between(node, at, child.start_byte))
+            children = node.children
+            parts, whole, at, base = [], node.text or b"", node.start_byte, node.start_byte
+            for child in children:
+                parts.append(whole[at - base : child.start_byte - base].decode("utf-8", "replace"))
                 if child.type != '"':
                     parts.append(self._word(child, depth + 1))
                 at = child.end_byte
-            return "".join(parts) if node.children else text
+            return "".join(parts) if children else text
         if node.type == "word":
             return text.replace("\\\n", "").replace("\\", "")
         return text
+
+    def _filled(self, name: str, text: str, node: Node) -> str:
+        """Return a variable's value, or its name where that is not known or would be too long."""
+        value = self.variables.get(name)
+        if value is None:
+            return text
+        if len(value) > min(MAX_VALUE, self._fill):
+            self.leave("value", f"line {self._line(node)}: ${name} is too long to be filled in")
+            return text
+        self._fill -= len(value)
+        return value
+
+    def _has_room(self, words: list[str], node: Node) -> bool:
+        if len(words) < MAX_WORDS:
+            return True
+        self.leave("words", f"line {self._line(node)}: only the first {MAX_WORDS} words of this command were read")
+        return False
+
+    def _bounded(self, redirects: tuple[Redirect, ...], node: Node, nearest: slice) -> tuple[Redirect, ...]:
+        if len(redirects) > MAX_REDIRECTS:
+            why = f"only {MAX_REDIRECTS} of the redirections here were read"
+            self.leave("redirects", f"line {self._line(node)}: {why}")
+        return redirects[nearest]
+
+    def _line(self, node: Node) -> int:
+        return self._first_line + node.start_point[0]
 
     @staticmethod
     def _text(node: Node) -> str:
         return (node.text or b"").decode("utf-8", "replace")
 
-    @staticmethod
-    def _between(node: Node, start: int, end: int) -> str:
-        base = node.start_byte
-        return (node.text or b"")[start - base : end - base].decode("utf-8", "replace")
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """A node to be visited, with what the statements around it mean for it."""
+
+    node: Node
+    redirects: tuple[Redirect, ...] = ()
+    pipe: tuple[int, int, int] = (0, 0, 1)
+    background: bool = False
+    depth: int = 0
+
+
+def _members(node: Node) -> list[tuple[Node, bool]]:
+    """Return the named children, each with whether a `&` follows; asking a child for its sibling is not O(1)."""
+    children = node.children
+    following: list[Node | None] = [*children[1:], None]
+    return [
+        (child, after is not None and after.type == "&")
+        for child, after in zip(children, following, strict=False)
+        if child.is_named
+    ]

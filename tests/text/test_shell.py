@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.text.shell import commands
+from forensics.text.shell import (
+    MAX_DEPTH,
+    MAX_NODES,
+    MAX_REDIRECTS,
+    MAX_SCRIPT,
+    MAX_VALUE,
+    MAX_WORDS,
+    commands,
+    statements,
+)
+from tests.effort import grows_evenly
 
 
 @pytest.mark.parametrize(
@@ -83,3 +93,68 @@ def test_deep_nesting_does_not_overflow() -> None:
     """A hostile script may nest as deep as it likes."""
     commands("(" * 3000 + "x" + ")" * 3000)
     commands('"' + "$(" * 500 + "x")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "for i in 1; do ",
+        "x=${x:-",
+        '"$(echo \\\n',
+        "f() {\n",
+        "''",
+        "if true; then\n",
+        '"$A"',
+        "a | ",
+        "{ a; ",
+        "> b ",
+        "<<E\n",
+    ],
+)
+def test_twice_a_hostile_script_is_twice_the_work(part: str) -> None:
+    """Whether it nests, repeats or breaks: no part of it is looked at again for each other part."""
+    assert grows_evenly(lambda times: lambda: commands(part * times), 100)
+
+
+def test_nesting_without_end_is_entered_so_deep_and_the_rest_is_told() -> None:
+    """Commands above the bound are read; a line says where it was met."""
+    read = statements("{ a; " * (2 * MAX_DEPTH) + "}; " * (2 * MAX_DEPTH))
+    assert 10 < len(read.commands) <= MAX_DEPTH
+    assert [w.partition(":")[0] for w in read.unread] == ["line 1"]
+    assert str(MAX_DEPTH) in read.unread[0]
+
+
+@pytest.mark.parametrize(
+    ("script", "bound"),
+    [
+        ("a\n" * (MAX_NODES + 1), "goes on too long"),
+        ("a b\n" + "#" * MAX_SCRIPT, "of the script were read"),
+        ("a" + " b" * MAX_WORDS, f"first {MAX_WORDS} words"),
+        ("export" + " b" * MAX_WORDS, f"first {MAX_WORDS} words"),
+        ("a" + " > b" * (MAX_REDIRECTS + 1), f"only {MAX_REDIRECTS} of the redirections"),
+        ("A=" + "b" * (MAX_VALUE + 1) + "\nc $A", "$A is too long"),
+    ],
+    ids=["statements", "bytes", "words", "declared", "redirections", "value"],
+)
+def test_what_is_beyond_a_bound_is_told(script: str, bound: str) -> None:
+    """Each bound that bites is named once, and what stands before it is read."""
+    read = statements(script)
+    assert read.commands
+    assert len(read.unread) == 1
+    assert bound in read.unread[0]
+
+
+def test_a_variable_that_doubles_itself_fills_no_memory() -> None:
+    """Values are filled in only as far as a script's own size warrants."""
+    script = "A=12345678\n" + "A=$A$A\n" * 60 + "echo $A\n"
+    read = statements(script)
+    assert sum(len(w) for c in read.commands for w in c.words) < MAX_VALUE + 100
+    assert read.unread
+
+
+def test_a_redirection_keeps_the_nearest() -> None:
+    """Of very many around a command its own stay."""
+    script = "{ " * 20 + "a > own; " + "} > out; " * 20
+    (command,) = commands(script)
+    assert "own" in {r.target for r in command.redirects}
+    assert len(command.redirects) == MAX_REDIRECTS

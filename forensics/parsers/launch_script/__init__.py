@@ -11,6 +11,7 @@ here-document ...) are read as the scripts that they are. Events:
 - `environment`, `session`, `time-limit` (limit_s), `include` (missing_path)
 - `masked-status`: a pipeline whose status is not the run's; `tail-window` (tail_lines)
 - the hazards of `hazards.HAZARDS`
+- `unread`: what of the script was too much to read (the message says it); a note, not evidence
 """
 
 from __future__ import annotations
@@ -38,10 +39,15 @@ class LaunchScript:
         script = read(data.decode("utf-8", "replace"), {k: str(v) for k, v in context.hints.items()})
         found = [*promises(script), *settings(script), *hazards(script)]
         told: list[Found] = []
-        for line, kind, fields in sorted(found, key=lambda f: f[0])[:MOST_EVENTS]:
+        for line, kind, fields in sorted(found, key=lambda f: f[0]):
+            if len(told) == MOST_EVENTS:
+                script.unread.append(f"line {line}: only the first {MOST_EVENTS} promises and hazards are told")
+                break
             if (line, kind, fields) not in told[-_NEAR:]:
                 told.append((line, kind, fields))
                 yield _event(script, line, kind, fields, context)
+        for why in dict.fromkeys(script.unread):
+            yield Event("launch", "unread", context.source.path, 0, "", why)
 
 
 def _event(script: Script, line: int, kind: str, fields: dict[str, Value], context: Context) -> Event:

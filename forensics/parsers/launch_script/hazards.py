@@ -6,7 +6,9 @@ Each hazard is an event whose kind a rule of the family `launch` explains and pr
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from forensics.parsers.launch_script.promises import is_file
 from forensics.parsers.launch_script.scopes import (
@@ -18,7 +20,6 @@ from forensics.parsers.launch_script.scopes import (
     bare,
     option,
     python_words,
-    runs,
 )
 from forensics.text.lazy import lazy
 from forensics.text.shell import Command
@@ -42,24 +43,65 @@ _WINDOWS = frozenset({"tail", "head", "grep"})
 _COUNT = lazy(r"-{1,2}(?:n|lines)?[= ]?(?P<count>\d{1,9})$")
 _VARIED = lazy(r"\$|%|\d{8}|`")
 _CACHE = lazy(r"torchinductor|inductor_cache|\.triton|triton_cache|torch_extensions|nv/ComputeCache|__pycache__")
+_LOOKS = frozenset({"ls", "list-sessions", "has-session", "has", "list-panes", "capture-pane", "pgrep"})
 _STATUS = lazy(r"\$\?|PIPESTATUS|\$\{?(?:rc|status|code|ret)\b")
 
 
 def hazards(script: Script) -> Iterator[Found]:
     """Yield the hazards of a script."""
+    facts = _Whole.of(script)
     for scope in script.scopes:
         yield from _pipelines(scope)
-        yield from _of_run(script, scope)
-        yield from _logs(script, scope)
-        yield from _sessions(script, scope)
+        yield from _of_run(script, scope, facts)
+        yield from _logs(scope, facts)
+        yield from _sessions(scope, facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """What is asked of the whole script for each of its commands, found once."""
+
+    batch: bool  # such a job has no terminal
+    words: frozenset[str]
+    made: tuple[str, ...]
+    folders: frozenset[str]
+    by_dirname: bool
+    lookers: tuple[Command, ...]
+    status_line: int
+
+    @classmethod
+    def of(cls, script: Script) -> _Whole:
+        """Look through a script once."""
+        commands = [c for _, c in script.all()]
+        lookers = sorted((c for c in commands if _LOOKS & set(c.words)), key=lambda c: c.line)
+        made = {w for c in commands if c.name in {"mkdir", "install"} for w in c.words[1:]}
+        return cls(
+            batch=any(line.startswith("#SBATCH") for line in script.lines[:200]),
+            words=frozenset(w for c in commands for w in c.words),
+            made=tuple(sorted(made)),
+            folders=frozenset(m.rstrip("/") for m in made),
+            by_dirname=any("dirname" in m for m in made),
+            lookers=tuple(lookers[-2:]),
+            status_line=max((n for n, line in enumerate(script.lines, 1) if _STATUS.search(line)), default=0),
+        )
+
+    def looks_after(self, command: Command) -> bool:
+        """Tell whether another command, not above that one, looks at what runs: the last two lines that do decide."""
+        return any(c.line >= command.line and c is not command for c in self.lookers)
+
+    def makes(self, folder: str) -> bool:
+        """Tell whether the script makes the folder: by its name, or by `mkdir -p $(dirname ...)`."""
+        at = bisect_left(self.made, f"{folder}/")
+        below = at < len(self.made) and self.made[at].startswith(f"{folder}/")
+        return below or folder in self.folders or self.by_dirname
 
 
 def _pipelines(scope: Scope) -> Iterator[Found]:
     for last in scope.commands:
         if not last.pipeline or last.place != last.length - 1:
             continue
-        members = [c for c in scope.commands if c.pipeline == last.pipeline and c is not last]
-        if not any(runs(c) for c in members):
+        members = [c for c in scope.members(last) if c is not last]
+        if not any(id(c) in scope.running for c in members):
             continue
         line = members[0].line
         window = next((c for c in (*members[1:], last) if c.name in _WINDOWS), None)
@@ -78,26 +120,27 @@ def _count(command: Command) -> int | None:
     return int(count.lstrip("-")) if count else 10
 
 
-def _of_run(script: Script, scope: Scope) -> Iterator[Found]:
+def _of_run(script: Script, scope: Scope, facts: _Whole) -> Iterator[Found]:
     for command in scope.commands:
         if command.name == "rm" and any(_CACHE.search(w) for w in command.words[1:]):
             yield command.line, "cache-removed", {"missing_path": next(w for w in command.words if _CACHE.search(w))}
-        if not runs(command):
+        if id(command) not in scope.running:
             continue
-        inside = any(runs(c) for s in script.scopes if s.via is command for c in s.commands)
-        if not inside and _to_file(script, command, scope) and not _unbuffered(script, scope, command):
+        if (
+            not script.wraps(command)
+            and (facts.batch or _to_file(command, scope))
+            and not _unbuffered(script, scope, command)
+        ):
             yield command.line, "buffered", {}
         if command.name == "ssh" and _holds(script, command) and not _kept_alive(command):
             yield command.line, "ssh-foreground", {"node": _host(command)}
         if command.background and not _left_alone(scope, command):
             yield command.line, "unwaited", {}
-    yield from _status(script, scope)
+    yield from _status(script, scope, facts)
 
 
-def _to_file(script: Script, command: Command, scope: Scope) -> bool:
+def _to_file(command: Command, scope: Scope) -> bool:
     """Tell whether standard output is a file or a pipe: then it is buffered in blocks."""
-    if any(line.startswith("#SBATCH") for line in script.lines[:200]):
-        return True  # a batch job has no terminal
     own = any(">" in r.operator and "1" in r.descriptors and is_file(r.target) for r in command.redirects)
     outer = any(r.target and ">" in r.operator and "1" in r.descriptors for v in scope.starters() for r in v.redirects)
     piped = (command.pipeline and command.place < command.length - 1) or any(
@@ -111,25 +154,28 @@ def _unbuffered(script: Script, scope: Scope, command: Command) -> bool:
     flagged = any(w.startswith("-") and not w.startswith("--") and "u" in w for w in python[1:2])
     names = {n for n, _ in command.environment} | {w.split("=")[0] for w in command.words if "=" in w}
     shell: Scope | None = scope
+    exported = False
     inherited = command.name not in REMOTE
     while shell is not None and inherited:
-        names |= {w.split("=")[0] for c in shell.commands if c.name in {"export", "env"} for w in c.words[1:]}
+        exported = exported or "PYTHONUNBUFFERED" in shell.exported
         via = shell.via
         names |= {w.split("=")[0] for w in via.words if "=" in w} | {n for n, _ in via.environment} if via else set()
         # Another machine, a container or a tmux server does not see what this script exports.
         inherited = via is None or via.name not in REMOTE | MULTIPLEXERS
         shell = shell.parent
-    names |= set(script.variables) if inherited else set()
-    return flagged or "PYTHONUNBUFFERED" in names or "stdbuf" in command.words or "unbuffer" in command.words
+    exported = exported or (inherited and "PYTHONUNBUFFERED" in script.variables)
+    return (
+        flagged or exported or "PYTHONUNBUFFERED" in names or "stdbuf" in command.words or "unbuffer" in command.words
+    )
 
 
 def _holds(script: Script, command: Command) -> bool:
     """Tell whether an ssh holds the run by its connection: nothing inside detaches it."""
-    inner = [s for s in script.scopes if s.via is command]
+    inner = script.inside(command)
     detached = any(
         c.name in {*MULTIPLEXERS, "nohup", "setsid", "sbatch"} or c.background for s in inner for c in s.commands
     )
-    return any(runs(c) for s in inner for c in s.commands) and not detached
+    return script.wraps(command) and not detached
 
 
 def _kept_alive(command: Command) -> bool:
@@ -147,35 +193,32 @@ def _host(command: Command) -> str | None:
 
 
 def _left_alone(scope: Scope, command: Command) -> bool:
-    waits = any(c.name in {"wait", "disown"} and c.line >= command.line for c in scope.commands)
-    return waits or bool({"nohup", "setsid"} & set(command.words[:3]))
+    return scope.last_wait >= command.line or bool({"nohup", "setsid"} & set(command.words[:3]))
 
 
-def _status(script: Script, scope: Scope) -> Iterator[Found]:
+def _status(script: Script, scope: Scope, facts: _Whole) -> Iterator[Found]:
     """A detached or piped run whose status nobody writes down."""
-    for command in scope.commands:
-        if not runs(command) or any(s.via is command for s in script.scopes if any(runs(c) for c in s.commands)):
+    recorded = max((c.line for c in scope.commands if _STATUS.search(c.text)), default=0)
+    for command in scope.running.values():
+        if script.wraps(command):
             continue
         detached = command.background or any(v.name in MULTIPLEXERS or v.background for v in scope.starters())
         remote = any(v.name in REMOTE for v in scope.starters())
         if not (detached or remote or command.pipeline):
             continue
-        text = "\n".join(c.text for c in scope.commands if c.line >= command.line)
-        recorded = _STATUS.search(text) or _STATUS.search("\n".join(script.lines[command.line - 1 :]))
-        if not recorded:
+        if max(recorded, facts.status_line) < command.line:
             yield command.line, "status-unrecorded", {}
             return
 
 
-def _logs(script: Script, scope: Scope) -> Iterator[Found]:
-    made = {w for _, c in script.all() if c.name in {"mkdir", "install"} for w in c.words[1:]}
+def _logs(scope: Scope, facts: _Whole) -> Iterator[Found]:
     for command in scope.commands:
         for target, appends in _targets(command):
             if not _is_run_output(scope, command):
                 continue
             folder = target.rpartition("/")[0]
             deep = folder.strip("/").count("/") + (not target.startswith(("/", "~", "$"))) >= 1
-            if folder and deep and not _makes(folder, made):
+            if folder and deep and not facts.makes(folder):
                 yield command.line, "no-log-folder", {"missing_path": target}
             if not target.startswith(("/", "$", "~")) and _elsewhere(scope, command):
                 yield command.line, "relative-log", {"missing_path": target}
@@ -195,13 +238,7 @@ def _targets(command: Command) -> Iterator[tuple[str, bool]]:
 
 
 def _is_run_output(scope: Scope, command: Command) -> bool:
-    members = [c for c in scope.commands if command.pipeline and c.pipeline == command.pipeline]
-    return runs(command) or any(runs(c) for c in members)
-
-
-def _makes(folder: str, made: set[str]) -> bool:
-    """Tell whether the script makes the folder: by its name, or by `mkdir -p $(dirname ...)`."""
-    return any(m.rstrip("/") == folder or m.startswith(f"{folder}/") or "dirname" in m for m in made)
+    return id(command) in scope.running or scope.piped_run(command)
 
 
 def _elsewhere(scope: Scope, command: Command) -> bool:
@@ -209,7 +246,7 @@ def _elsewhere(scope: Scope, command: Command) -> bool:
     shell: Scope | None = scope
     chosen = False
     while shell is not None:
-        chosen |= any(c.name in {"cd", "pushd"} and c.line <= command.line for c in shell.commands)
+        chosen |= shell.first_move <= command.line
         shell = None if shell.via is not None and shell.via.name in REMOTE else shell.parent
     away = any(
         (v.name in MULTIPLEXERS and option(v.words, "-c") is None)
@@ -219,8 +256,7 @@ def _elsewhere(scope: Scope, command: Command) -> bool:
     return away and not chosen
 
 
-def _sessions(script: Script, scope: Scope) -> Iterator[Found]:
-    words = {w for _, c in script.all() for w in c.words}
+def _sessions(scope: Scope, facts: _Whole) -> Iterator[Found]:
     for command in scope.commands:
         if command.name != "tmux" or not {"new-session", "new"} & set(command.words):
             continue
@@ -228,12 +264,11 @@ def _sessions(script: Script, scope: Scope) -> Iterator[Found]:
         if not detached:
             continue
         session = option(command.words, "-s")
-        if session and not {"has-session", "kill-session", "has", "-A"} & words:
+        if session and not {"has-session", "kill-session", "has", "-A"} & facts.words:
             yield command.line, "session-unchecked", {"session": session}
-        if "remain-on-exit" not in words:
+        if "remain-on-exit" not in facts.words:
             yield command.line, "no-remain-on-exit", {"session": session}
-        later = {w for _, c in script.all() if c.line >= command.line and c is not command for w in c.words}
-        if not {"ls", "list-sessions", "has-session", "has", "list-panes", "capture-pane", "pgrep"} & later:
+        if not facts.looks_after(command):
             yield command.line, "start-unchecked", {"session": session}
 
 

@@ -8,6 +8,8 @@ from forensics.parsers.launch_script.scopes import Found, Script, bare, option, 
 from forensics.text.lazy import lazy
 from forensics.text.shell import Command
 
+_LONG_LINE = 4096
+"""Characters of a line in which the name of a file is looked for, for each file named."""
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd")
 _SBATCH = lazy(r"#SBATCH\s+(?:-(?P<short>[oe])\s*|--(?P<long>output|error)[= ]\s*)(?P<path>\S+)")
 _FOLDER_OPTIONS = (
@@ -90,7 +92,8 @@ def _piped(command: Command) -> str | None:
 def _line(script: Script, command: Command, target: str) -> int:
     """Return the line that names the target, where a command goes on over several."""
     for number in range(command.line, min(command.line + 20, len(script.lines) + 1)):
-        if target in script.lines[number - 1]:
+        line = script.lines[number - 1]
+        if len(line) <= _LONG_LINE and target in line:
             return number
     return command.line
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from forensics.text.lazy import lazy
-from forensics.text.shell import Command, commands
+from forensics.text.shell import Command, statements
 
 DEPTH = 6
 """Shells within shells that are read; nobody quotes deeper and knows what he does."""
 MOST_SCOPES = 400
+MOST_QUOTED = 1 << 20
+"""Characters of quoted scripts that are read, those within others counted again."""
 _PYTHON = lazy(r"python[\d.]*$")
 LAUNCHERS = frozenset(
     {"torchrun", "accelerate", "deepspeed", "srun", "mpirun", "mpiexec", "horovodrun", "uv", "poetry"}
@@ -39,15 +43,65 @@ _QUOTING = SHELLS | REMOTE | MULTIPLEXERS | _PREFIXES | LAUNCHERS | {"timeout", 
 Found = tuple[int, str, dict]  # type: ignore[type-arg]  # line, kind, fields
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Scope:
-    """The commands that one shell runs. `via` is the command that started the shell, None for the script itself."""
+    """The commands that one shell runs. `via` is the command that started the shell, None for the script itself.
+
+    What is asked for every command of a shell is found once: a script may have thousands.
+    """
 
     commands: tuple[Command, ...]
     via: Command | None = None
     parent: Scope | None = None
 
-    @property
+    @cached_property
+    def running(self) -> Mapping[int, Command]:
+        """Return the commands that may be the run, by their identity."""
+        return {id(c): c for c in self.commands if runs(c)}
+
+    @cached_property
+    def pipelines(self) -> Mapping[int, Sequence[Command]]:
+        """Return the members of each pipeline, by its number."""
+        found: dict[int, list[Command]] = {}
+        for command in self.commands:
+            if command.pipeline:
+                found.setdefault(command.pipeline, []).append(command)
+        return found
+
+    def members(self, command: Command) -> Sequence[Command]:
+        """Return the commands of the pipeline of which a command is one; none if it is not piped."""
+        return self.pipelines.get(command.pipeline, ())
+
+    @cached_property
+    def _pipelines_that_run(self) -> frozenset[int]:
+        return frozenset(c.pipeline for c in self.running.values() if c.pipeline)
+
+    def piped_run(self, command: Command) -> bool:
+        """Tell whether a command is in a pipeline with one that may be the run."""
+        return command.pipeline in self._pipelines_that_run
+
+    @cached_property
+    def exported(self) -> frozenset[str]:
+        """Return the names of the variables that the shell exports."""
+        return frozenset(w.split("=")[0] for c in self.commands if c.name in {"export", "env"} for w in c.words[1:])
+
+    @cached_property
+    def moves(self) -> Sequence[tuple[int, int, Command]]:
+        """Return the commands that change the folder or read another script: line, place, command, sorted."""
+        names = {"cd", "pushd", "source", "."}
+        return sorted((c.line, i, c) for i, c in enumerate(self.commands) if c.name in names)
+
+    @cached_property
+    def first_move(self) -> float:
+        """Return the first line that changes the folder, infinity if none does."""
+        return min((line for line, _, c in self.moves if c.name in {"cd", "pushd"}), default=float("inf"))
+
+    @cached_property
+    def last_wait(self) -> int:
+        """Return the last line that waits for what runs in the background, 0 if none does."""
+        return max((c.line for c in self.commands if c.name in {"wait", "disown"}), default=0)
+
+    @cached_property
     def pipefail(self) -> bool:
         """Tell whether this very shell has pipefail on: it is not inherited."""
         asked = any(c.name == "set" and "pipefail" in c.words for c in self.commands)
@@ -69,6 +123,16 @@ class Script:
     lines: Sequence[str]
     scopes: list[Scope] = field(default_factory=list)
     variables: Mapping[str, str] = field(default_factory=dict)
+    inner: dict[int, list[Scope]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+
+    def inside(self, command: Command) -> Sequence[Scope]:
+        """Return the shells that a command starts."""
+        return self.inner.get(id(command), ())
+
+    def wraps(self, command: Command) -> bool:
+        """Tell whether a command only starts a shell in which the run is."""
+        return any(s.running for s in self.inside(command))
 
     def all(self) -> Iterator[tuple[Scope, Command]]:
         """Yield every command with its shell."""
@@ -81,25 +145,39 @@ def read(text: str, variables: Mapping[str, str]) -> Script:
     """Read a script and the scripts quoted inside it."""
     text = text.replace("\r\n", "\n")
     script = Script(text.split("\n"), variables=variables)
-    outer = Scope(tuple(commands(text, 1, variables)))
-    waiting = [(outer, 0)]
-    while waiting and len(script.scopes) < MOST_SCOPES:
-        scope, depth = waiting.pop(0)
+    said = statements(text, 1, variables)
+    script.unread.extend(said.unread)
+    waiting = deque([(Scope(said.commands), 0)])
+    room, taken = MOST_QUOTED, 1
+    while waiting:
+        scope, depth = waiting.popleft()
         script.scopes.append(scope)
-        if depth < DEPTH:
-            waiting += [(Scope(inner, via, scope), depth + 1) for via, inner in _quoted(scope, variables)]
+        if scope.via is not None:
+            script.inner.setdefault(id(scope.via), []).append(scope)
+        if depth >= DEPTH:
+            continue
+        for via, quoted, line in _quoted(scope):
+            room -= len(quoted)
+            if taken == MOST_SCOPES or room < 0:
+                script.unread.append(f"line {via.line}: further scripts quoted inside this one were not read")
+                break
+            taken += 1
+            said = statements(quoted, line, variables)
+            script.unread.extend(said.unread)
+            waiting.append((Scope(said.commands, via, scope), depth + 1))
     return script
 
 
-def _quoted(scope: Scope, variables: Mapping[str, str]) -> Iterator[tuple[Command, tuple[Command, ...]]]:
+def _quoted(scope: Scope) -> Iterator[tuple[Command, str, int]]:
+    """Yield the scripts that commands of a shell quote: the command, the script, its first line."""
     for command in scope.commands:
         if command.name not in _QUOTING:
             continue
         if command.heredoc:
-            yield command, tuple(commands(command.heredoc, command.heredoc_line, variables))
+            yield command, command.heredoc, command.heredoc_line
         for word in command.words[1:]:
             if " " in word.strip() and not word.startswith("-"):
-                yield command, tuple(commands(word, command.line + _line_inside(command, word), variables))
+                yield command, word, command.line + _line_inside(command, word)
 
 
 def _line_inside(command: Command, word: str) -> int:
@@ -111,21 +189,21 @@ def _line_inside(command: Command, word: str) -> int:
 
 def bare(command: Command) -> tuple[str, ...]:
     """Return the words without what only prepares the run: `nohup stdbuf -oL timeout 3h python t.py` is python's."""
-    words = command.words
-    while words:
-        name = words[0].rsplit("/", 1)[-1]
+    words, at = command.words, 0
+    while at < len(words):
+        name = words[at].rsplit("/", 1)[-1]
         if name == "timeout":
-            words = words[1:]
-            while words and words[0].startswith("-"):
-                words = words[1:]
-            words = words[1:]
-        elif name in _PREFIXES and len(words) > 1:
-            words = words[1:]
-            while words and (words[0].startswith("-") or "=" in words[0]):
-                words = words[1:]
+            at += 1
+            while at < len(words) and words[at].startswith("-"):
+                at += 1
+            at += 1
+        elif name in _PREFIXES and at + 1 < len(words):
+            at += 1
+            while at < len(words) and (words[at].startswith("-") or "=" in words[at]):
+                at += 1
         else:
             break
-    return words
+    return words[at:]
 
 
 def trains(command: Command) -> bool:

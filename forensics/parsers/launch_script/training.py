@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from shlex import quote
@@ -15,12 +16,13 @@ from forensics.parsers.launch_script.scopes import (
     Script,
     bare,
     option,
-    runs,
     trains,
 )
 from forensics.text.lazy import lazy
 from forensics.text.shell import Command
 
+MOST_BEFORE = 50
+"""Changes of folder before a command, in one shell, that its start by hand repeats: the nearest."""
 _NUMBER = lazy(r"-?\d{1,18}$")
 _DURATION = lazy(r"(?P<n>\d+(?:\.\d+)?)(?P<unit>[smhd]?)$")
 _CLOCK = lazy(r"(?:(?P<d>\d+)-)?(?P<h>\d+)(?::(?P<m>\d+))?(?::(?P<s>\d+))?$")
@@ -59,17 +61,22 @@ def settings(script: Script) -> Iterator[Found]:
 def _starts(script: Script) -> Iterator[Found]:
     """Yield the run's own command, without the sessions, pipes and files that its start wraps around it."""
     for scope, command in script.all():
-        if runs(command) and not any(s.via is command and any(map(runs, s.commands)) for s in script.scopes):
-            yield command.line, "start", {"start_command": _by_hand(scope, command)}
+        if id(command) in scope.running and not script.wraps(command):
+            yield command.line, "start", {"start_command": _by_hand(script, scope, command)}
 
 
-def _by_hand(scope: Scope, command: Command) -> str:
+def _by_hand(script: Script, scope: Scope, command: Command) -> str:
     """Return what to type in a shell on the machine: folder and environment first, as the launch sets them."""
     before: list[tuple[str, ...]] = []
     shell: Scope | None = scope
     names = {"cd", "source", "."}
     while shell is not None:
-        earlier = [c for c in shell.commands if c is not command and c.line <= command.line]
+        until = bisect_right(shell.moves, command.line, key=lambda move: move[0])
+        if until > MOST_BEFORE:
+            script.unread.append(
+                f"a command by hand repeats only the nearest {MOST_BEFORE} changes of folder before it"
+            )
+        earlier = [c for _, _, c in shell.moves[max(0, until - MOST_BEFORE) : until] if c is not command]
         before[:0] = [c.words for c in earlier if c.name in names]
         if shell.via is not None and shell.via.name in MULTIPLEXERS:
             names = {"cd"}  # a session begins in the folder of who asks for it, with the server's environment
