@@ -25,6 +25,7 @@ class Seen:
     notes: list[str] = field(default_factory=list)
     current: int = 0
     older: set[str] = field(default_factory=set)
+    _by_path: dict[str, Source] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def said(self, speaker: str, *kinds: str) -> Iterator[Event]:
         """Yield the events of a speaker, of some kinds if given, in order."""
@@ -32,7 +33,10 @@ class Seen:
 
     def source(self, path: str) -> Source | None:
         """Return the source of that path."""
-        return next((s for s in self.sources if s.path == path), None)
+        if len(self._by_path) != len(self.sources):
+            # Asked for every event of every source, so a search through them all would be quadratic.
+            self._by_path = {s.path: s for s in reversed(self.sources)}
+        return self._by_path.get(path)
 
     def is_current(self, path: str) -> bool:
         """Tell whether a source belongs to the attempt in question (artefacts always do)."""
