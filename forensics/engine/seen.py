@@ -39,9 +39,9 @@ class Seen:
         return self._by_path.get(path)
 
     def is_current(self, path: str) -> bool:
-        """Tell whether a source belongs to the attempt in question (artefacts always do)."""
+        """Tell whether a source belongs to the attempt in question, as artefacts do but those of an old folder."""
         source = self.source(path)
-        if source is None or source.kind not in LOG_KINDS:
+        if source is None:
             return True
         return source.attempt >= self.current and path not in self.older
 

@@ -17,13 +17,16 @@ from forensics.sources.input import Input
 from forensics.sources.names import dotted_rotation, natural, rotation, unpacked
 from forensics.sources.sniff import LOG_KINDS
 from forensics.sources.span import Span, ends, span
-from forensics.sources.unit import Unit, read_name, related
+from forensics.sources.unit import Unit, put_aside, read_name, related
 from forensics.text.lazy import lazy
 from forensics.text.prefix import peel
 
 _DIGITS = lazy(r"\d+")
 _OPENING = 8
+_VOICES = LOG_KINDS | {"transcript"}
 _SLACK = 60.0
+_LONG = 6 * 3600.0
+"""Seconds between the end of one log and the begin of another that make the first one of an earlier try."""
 _PEEKED = 8
 
 
@@ -36,13 +39,53 @@ def arrange(inputs: Sequence[Input]) -> list[Input]:
     _rank_parts(ordered)
     ordered = _rotate(ordered)
     units = _units(ordered)
-    if len(units) < 2:
-        return ordered
     clusters = _clusters(units)
-    if all(len(cluster) == 1 for cluster in clusters) and not any(unit.explicit for unit in units):
-        return ordered
-    _number(units, clusters, ordered)
+    if len(units) > 1 and (any(len(cluster) > 1 for cluster in clusters) or any(unit.explicit for unit in units)):
+        _number(units, clusters, ordered)
+    _send_back(units, ordered)
     return ordered
+
+
+def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
+    """Count files as of an earlier try, whatever they are called, where their folder or their times say so."""
+    gone = {id(made) for made in ordered if put_aside(made.source.path)}
+    if all(id(made) in gone or made.source.kind not in _VOICES for made in ordered):
+        return  # without a later run beside it, what lies in `old/` is the run in question
+    gone |= {id(made) for unit in _left_behind([u for u in units if not u.aside]) for made in unit.inputs}
+    if not gone:
+        return
+    latest = max(made.source.attempt for made in ordered if id(made) not in gone)
+    for made in ordered:
+        if id(made) not in gone and latest == 0:
+            made.source = replace(made.source, attempt=1)
+        elif id(made) in gone and made.source.attempt >= latest > 0:
+            made.source = replace(made.source, attempt=latest - 1)
+
+
+def _left_behind(units: Sequence[Unit]) -> list[Unit]:
+    """Return units deeper in the folder that were done long before the run beside their folder began.
+
+    A launcher may be silent for hours while its workers' logs, in folders, tell of the run; an
+    evaluation or a server may run long after it. So only logs with losses of their own tell.
+    """
+    depth = min(map(_depth, units), default=0)
+    deeper = [unit for unit in units if _depth(unit) > depth]
+    top = [unit for unit in units if _depth(unit) == depth and deeper and _learns(unit)]
+    if not top:
+        return []
+    _peek([*top, *deeper])
+    began = [unit.when.first for unit in top if unit.when is not None]
+    if len(began) < len(top):
+        return []
+    return [unit for unit in deeper if unit.when is not None and unit.when.last < min(began) - _LONG]
+
+
+def _learns(unit: Unit) -> bool:
+    return not unit.other_purpose and any("loss" in text for made in unit.inputs[:_PEEKED] for text in ends(made))
+
+
+def _depth(unit: Unit) -> int:
+    return min(made.source.path.replace("!", "/").count("/") for made in unit.inputs)
 
 
 def _rank_parts(ordered: Sequence[Input]) -> None:

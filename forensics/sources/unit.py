@@ -19,6 +19,14 @@ _AGES = {
     "old": -1, "prev": -1, "previous": -1, "backup": -1, "bak": -1, "orig": -1, "before": -1,
     "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1, "resumed": 1, "after": 1,
 }  # fmt: skip
+_ASIDE = frozenset({
+    "old", "older", "prev", "previous", "past", "earlier", "former", "backup", "backups", "bak", "archive",
+    "archived", "archives", "orig", "original", "history", "historical", "superseded", "stale", "obsolete", "outdated",
+    "deprecated", "trash",
+})  # fmt: skip
+_RUNS = frozenset(
+    {"run", "runs", "log", "logs", "attempt", "attempts", "try", "tries", "job", "jobs", "output", "outputs"}
+)
 _STREAMS = frozenset({"stdout", "stderr", "out", "err", "log", "txt", "output", "console", "error"})
 _PURPOSE = lazy(
     r"eval(?:uation)?|test|val(?:idation)?|infer(?:ence)?|serve|server|client|data|preprocess(?:ing)?|download|"
@@ -36,8 +44,15 @@ class Unit:
     explicit: int | None
     number: int | None
     age: int
+    aside: bool = False
+    """Whether a folder says that the logs in it were put aside: `old/`, `archive/2025-01-01/`."""
     inputs: list[Input] = field(default_factory=list)
     when: Span | None = None
+
+    @property
+    def other_purpose(self) -> bool:
+        """Tell whether the name speaks of something beside training, such as an evaluation or a server."""
+        return any(map(_PURPOSE.fullmatch, self.stem))
 
 
 def read_name(path: str) -> Unit:
@@ -70,7 +85,16 @@ def read_name(path: str) -> Unit:
                 words.append(token)
         named = [word for word in words if word not in _NUMBERED]
         stem += [*(named if named or at < len(parts) - 1 else words), "/"]
-    return Unit(tuple(stem[:-1]), explicit, number, age)
+    return Unit(tuple(stem[:-1]), explicit, number, age, put_aside(path))
+
+
+def put_aside(path: str) -> bool:
+    """Tell whether a folder of a path says that what is in it is of an earlier time: `old`, `prev_runs`, `logs.bak`."""
+    for part in unpacked(path).replace("!", "/").lower().split("/")[:-1]:
+        words = [token for token in _TOKEN.findall(part) if not token.isdecimal()]
+        if _ASIDE.intersection(words) and _ASIDE.union(_RUNS, _AGES).issuperset(words):
+            return True
+    return False
 
 
 def related(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
