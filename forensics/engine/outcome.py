@@ -60,7 +60,7 @@ def outcome(seen: Seen) -> Outcome:
         masked=any(True for _ in seen.said("launch", "masked-status")),
         finished=next((e for e in reversed(ends) if not e.fields.get("weak")), None),
         hinted=next((e for e in reversed(ends) if e.fields.get("weak")), None),
-        reached_total=bool(last is not None and total and last + 1 >= total),
+        reached_total=timeline.reached_total(steps),
         scheduler_state=states[0] if states else None,
         last_step=last,
         total_steps=total,

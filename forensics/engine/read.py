@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from forensics.engine.phases import told_apart
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import NO_FIELDS, Context, Event, Line, LineParser, Record, Source, Step, Value
 from forensics.parsers import FILE_PARSERS, LINE_PARSERS
@@ -17,6 +18,7 @@ from forensics.text.damage import rejoin
 from forensics.text.lazy import lazy_bytes
 from forensics.text.prefix import peel
 from forensics.text.quote import quote
+from forensics.timeline import through_epochs
 
 FILE_CAP = 64 << 20
 """Bytes of an artefact that is read as a whole."""
@@ -53,6 +55,7 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0) -> Seen:
         context = Context(item.source, years[item.source.path] or common, utc_offset_s, hints)
         reader = _Reader(seen, context, own, max(500, STEP_CAP // texts))
         seen.sources.append(reader.read(item, plan, matcher))
+    seen.events = told_apart(seen.events, seen.steps)
     seen.current = max((s.attempt for s in seen.sources), default=0)
     return seen
 
@@ -250,7 +253,8 @@ class _Reader:
 
     def _done(self, source: Source) -> Source:
         self._seen.steps.extend(
-            replace(s, rank=source.rank) if s.rank is None and source.rank is not None else s for s in self._steps
+            replace(s, rank=source.rank) if s.rank is None and source.rank is not None else s
+            for s in through_epochs(self._steps)
         )
         if self._dropped:
             self._seen.notes.append(f"{source.path}: {self._dropped} further events beyond {EVENT_CAP} were not kept")

@@ -4,6 +4,7 @@ The questions are plain Python, because every analysis asks them and importing p
 costs more than answering. Only `table`, `filter` and `write` load it.
 """
 
+from forensics.timeline.epochs import through_epochs
 from forensics.timeline.questions import (
     Gaps,
     first_nonfinite,
@@ -13,6 +14,7 @@ from forensics.timeline.questions import (
     last_step,
     last_step_of,
     placed,
+    reached_total,
     span,
     total_steps,
 )
@@ -29,8 +31,10 @@ __all__ = [
     "last_step",
     "last_step_of",
     "placed",
+    "reached_total",
     "span",
     "table",
+    "through_epochs",
     "total_steps",
     "write",
     "written",

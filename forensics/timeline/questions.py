@@ -15,6 +15,7 @@ from itertools import pairwise
 from statistics import median
 
 from forensics.model import Event, Step
+from forensics.timeline.epochs import THROUGH
 
 _Track = tuple[str, int | None, str | None]
 
@@ -75,6 +76,34 @@ def total_steps(steps: Iterable[Step]) -> int | None:
     """
     totals = [total for _, total in _reached(steps) if total is not None]
     return max(totals, default=None)
+
+
+def reached_total(steps: Iterable[Step]) -> bool:
+    """Tell whether training came to the last of the planned steps.
+
+    Any bar may be full: of a download, of an evaluation, of one epoch. So where losses were
+    printed, the counter must be that of a log that has them; a bar in another log (the other
+    stream) counts only for losses printed without any place, as Hugging Face does. And where
+    none were printed, every bar must be full.
+    """
+    ordered = list(steps)
+    learned = [s for s in ordered if s.loss is not None]
+    paths = {s.path for s in learned}
+    if learned and not any(_placeless(s) for s in learned):
+        ordered = [s for s in ordered if s.path in paths]
+    last, total = last_step(ordered), total_steps(ordered)
+    if last is None or not total or last + 1 < total:
+        return False
+    return bool(learned) or _all_full(ordered)
+
+
+def _placeless(step: Step) -> bool:
+    return step.step is None and step.keys[-1:] == ("}",)
+
+
+def _all_full(steps: Iterable[Step]) -> bool:
+    bars = {(_track(s), s.total): s for s in steps if _is_bar(s) and s.step is not None and s.total}
+    return all((s.step or 0) >= (s.total or 0) for s in bars.values())
 
 
 def last_step_of(
@@ -200,8 +229,14 @@ def _reached(steps: Iterable[Step]) -> list[tuple[int, int | None]]:
             # A bar counts what is done, a line beside it may count from 0. Otherwise they
             # count different things, and the line is what the program calls a step.
             reached.append(bar if bar[0] - line[0] in {0, 1} else line)
-        elif end := line or bar:
-            reached.append(end)
+        elif line:
+            reached.append(line)
+        elif bar:
+            # Losses that name nothing but their epoch stand beside a bar of that epoch.
+            by_epoch = any(
+                s.loss is not None and s.epoch is not None and not _is_bar(s) and s.keys[-1:] != ("}",) for s in own
+            )
+            reached.append((bar[0], None if by_epoch else bar[1]))
     return reached
 
 
@@ -238,9 +273,11 @@ def _end(values: Sequence[Step]) -> tuple[int, int | None] | None:
         change = step.step - previous.step
         if change > 0:
             stride = min(stride or change, change)
+        elif change == 0 and _is_next_epoch(previous, step) and step.total and step.step >= step.total - 1:
+            per_epoch = begun_anew = True  # a bar that is drawn once an epoch, when it is full
         elif change == 0:
             repeats = True
-        elif step.epoch is not None and previous.epoch is not None and step.epoch > previous.epoch:
+        elif _is_next_epoch(previous, step):
             per_epoch = begun_anew = True
         elif repeats and -change <= 2 * stride and step.epoch == previous.epoch:
             continue  # ranks that bear no number take turns: one of them is a step behind
@@ -254,6 +291,10 @@ def _end(values: Sequence[Step]) -> tuple[int, int | None] | None:
         epochs_done = max(0, round(previous.epoch - (0 if first == 0 else 1)))
         return epochs_done * previous.total + previous.step, None
     within = begun_anew or "in_epoch" in previous.keys
-    if previous.epoch is not None and previous.keys[:1] != ("training_epoch",):
+    if previous.epoch is not None and previous.keys[:1] != ("training_epoch",) and THROUGH not in previous.keys:
         within = True  # but NeMo, which names both, counts on over epochs
     return previous.step, None if within else previous.total
+
+
+def _is_next_epoch(before: Step, after: Step) -> bool:
+    return before.epoch is not None and after.epoch is not None and after.epoch > before.epoch

@@ -20,7 +20,6 @@ def read(line: str) -> Step | None:
     "line",
     [
         "step 0 backward done",
-        "Epoch 1/5",
         "Epoch 12",
         "Epoch 00003: reducing learning rate of group 0 to 1.0000e-04.",
         'args {"steps": 5, "heads": 32, "lr": 0.0006, "threads": 1}',

@@ -2,7 +2,8 @@
 
 A `weak` ending proves little alone: a bare `done` may close any part of a program, and
 wandb prints its summary after a crash too. Source: transformers, Lightning, torchrun,
-Megatron-LM, fairseq, torchtitan, axolotl, ultralytics, detectron2, DeiT, Caffe, wandb.
+Megatron-LM, fairseq, torchtitan, axolotl, ultralytics, detectron2, DeiT, Caffe, CatBoost,
+uvicorn (vLLM, SGLang), wandb.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ TRIGGERS = (
     "eached max", "eached the max", "max_steps", "inished in", "inished!", "inished.", "un complete", "un finished",
     "ob complete", "ob finished", "xperiment ", "cript finished", "ll done", "DONE", "Done", "done",
     "uccessfully completed", "uccessfully finished", "ompleted successfully", "inished successfully",
+    "hutdown complete", "inished server process", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ",
     "Rendezvous complete for workers", "restart_count=", "will restart worker group", "Restarting worker group",
     "ttempt ", "torch 2.", "torch 1.", "torch==", "torch: ", "PyTorch", "NCCL version ", "vLLM ", "ransformers version",
     "transformers_version", "CUDA Version", "CUDA version", "cuda 1", "river Version", "river version",
@@ -80,6 +82,20 @@ _WEAK: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (lazy(r"Signaling Trainer to stop"), "early-stopping"),
     (lazy(r"\b(?:Early stopping, best|Did not meet early stopping\. Best) iteration is\b"), "early-stopping"),
+    (lazy(r"\bApplication shutdown complete\b|\bFinished server process \[\d{1,10}\]"), "server"),
+    (
+        lazy(
+            r"(?:^|: |- )\W{0,8}(?:(?:overall|mean|average|avg|final|total) )?(?:CV|OOF|cross-validation) "
+            r"(?:\w{1,16} )?(?:score|auc|acc(?:uracy)?|loss|rmse|mae|f1|logloss|mean)\w{0,8}\s?[:=]\s?[\d-]",
+            re.IGNORECASE,
+        ),
+        "folds",
+    ),
+    (
+        lazy(r"\b(?:all|\d{1,3}) (?:\d{1,3} )?folds (?:are |were )?(?:finished|done|completed?)\b", re.IGNORECASE),
+        "folds",
+    ),
+    (lazy(r"^\W{0,4}Shrink model to first \d{1,9} iterations"), "catboost"),
     (
         lazy(
             r"\W{0,4}(?:all done|(?:(?:run|job|experiment|main|script|program) (?:is )?)?(?:done|finished|completed?))"

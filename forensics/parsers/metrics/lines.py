@@ -35,6 +35,8 @@ _UNNAMED = (
     lazy(r"^\s{0,4}\[(?P<epoch>\d++), {1,8}(?P<n>\d++)(?P<total>)\] {1,4}(?=loss)", re.ASCII),
     # Test: [  0/196]  Time ...
     lazy(r"^\W{0,4}(?:[A-Za-z]{1,12}:\s{0,2})?\[\s{0,6}(?P<n>\d++)/(?P<total>\d++)\](?P<epoch>)", re.ASCII),
+    # [100] loss=2.31, steps_per_sec=3.1
+    lazy(r"^\s{0,4}\[(?P<n>\d++)\] {1,2}(?P<epoch>)(?P<total>)(?=[A-Za-z][\w/]{0,40}=[\d-])", re.ASCII),
     # 1epoch:train:1-100batch: iter_time=0.02, loss=...
     lazy(r"(?<!\d)(?P<epoch>\d++)epoch:(?:train|valid):\d++-(?P<n>\d++)batch(?P<total>)", re.ASCII),
 )

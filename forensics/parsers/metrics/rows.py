@@ -41,6 +41,10 @@ _LEARNING = lazy(r"\W{0,40}Learning iteration (\d{1,12})/(\d{1,12})\W{0,40}$")
 _LOSS_AT = lazy(
     rf"\W{{0,4}}(?:\w{{1,12}} )?loss at (?:step|iteration) (\d{{1,12}}) ?[:=] ?({NUMBER})", re.IGNORECASE | re.ASCII
 )
+_EPOCH_OF = lazy(
+    r"\W{0,8}(?:(?:starting|beginning|training|begin) )?epoch\W{1,3}(\d{1,7})\s?(?:/|of)\s?(\d{1,7})\W{0,40}$",
+    re.IGNORECASE | re.ASCII,
+)
 _EPOCH_END = lazy(r"\s{0,4}end of epoch (\d{1,9})\b", re.IGNORECASE)
 _DEEPSPEED = lazy(rf"(\d{{1,9}})/\d{{1,12}}, RunningAvgSamplesPerSec=.{{0,200}}?MaxMemAllocated=({NUMBER})GB", re.ASCII)
 _MEMORY = lazy(
@@ -105,7 +109,9 @@ def _boosted(text: str) -> Values | None:
 
 
 def _aside(text: str) -> Values | None:
-    """Signs of life that name no step of training: throughput, memory, the end of an epoch."""
+    """Signs of life that name no step of training: throughput, memory, the begin or end of an epoch."""
+    if found := _EPOCH_OF.match(text):
+        return {"epoch": number(found[1]), "total": whole(found[2]), "keys": ("epoch_of",), "series": "other"}
     if found := _EPOCH_END.match(text):
         return {"epoch": number(found[1]), "keys": ("end_of_epoch",)}
     if found := _DEEPSPEED.search(text):
