@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forensics import timeline
+from forensics.engine.observe.expected import PANES, promised_file, speaking
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Evidence, Source, Value
 
@@ -33,6 +34,8 @@ def _damage(seen: Seen, source: Source) -> Iterator[Event]:
     last = next((line for line in reversed(tail) if line.text.strip("\x00 ")), None)
     text = (last.text if last else "").replace("\x00", "")[-400:]
     if source.state == "empty":
+        if not _matters(seen, source):
+            return
         yield _event(source, "empty", "the file holds nothing", {}, "")
     elif source.state == "nul-tail":
         fields["nul_bytes"] = source.nul_bytes
@@ -40,6 +43,18 @@ def _damage(seen: Seen, source: Source) -> Iterator[Event]:
     elif source.state in {"torn", "cut"}:
         message = "the last line has no end" if source.state == "torn" else "the file ends at a block's end, in a line"
         yield _event(source, source.state, message, fields, text)
+
+
+def _matters(seen: Seen, empty: Source) -> bool:
+    """Tell whether an empty log was to hold the run's words: it is the only one, or was promised and no other has them.
+
+    Anything else, such as the stream of errors of a run that made none, is just a file of no bytes.
+    """
+    others = [s for s in seen.logs() if s.kind not in PANES]
+    if not others:
+        return True
+    promised = any(e.state == "empty" and promised_file(e.path, seen.sources) == empty for e in seen.expected)
+    return promised and speaking(seen).isdisjoint(s.path for s in others)
 
 
 def _event(source: Source, kind: str, message: str, fields: dict[str, Value], text: str) -> Event:

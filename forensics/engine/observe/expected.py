@@ -15,7 +15,8 @@ _LOG_NAME = lazy(r"(?:log|out|err|txt|stdout|stderr)(?:\.\w+)?$|log", re.IGNOREC
 _PROGRAM = frozenset({"exception", "c10d", "torchrun", "device", "progress", "dynamo", "nccl"})
 """Speakers whose words prove that a file holds what the program said."""
 _PLACEHOLDER = lazy(r"%[a-zA-Z]|\$\{?\w+\}?|\$\([^)]*\)|`[^`]*`")
-_PANES = frozenset({"tmux-capture", "transcript"})
+PANES = frozenset({"tmux-capture", "transcript"})
+"""Kinds of source that show what a terminal showed."""
 _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
 _STALE_S = 600.0
 
@@ -29,15 +30,19 @@ def observe(seen: Seen) -> Iterator[Event]:
     seen.older |= {e.nearest for e in seen.expected if e.state == "stale" and e.nearest}
     if any(True for _ in seen.said("tmux", "duplicate-session")):
         # The new run was refused, so what the session shows is the old one.
-        seen.older |= {s.path for s in seen.sources if s.kind in _PANES}
-    speaking = {s.path for s in seen.steps} | {e.path for e in seen.events if e.speaker in _PROGRAM}
-    silent = not any(log.path in speaking for log in seen.logs())
+        seen.older |= {s.path for s in seen.sources if s.kind in PANES}
+    silent = speaking(seen).isdisjoint(log.path for log in seen.logs())
     for item in gone:
         looked_for = [
             e for e in seen.said("shell", "no-such-file") if _base(e.fields.get("missing_path")) == _base(item.path)
         ]
         if silent or item.nearest or looked_for:
             yield _missing(seen, item, looked_for)
+
+
+def speaking(seen: Seen) -> set[str]:
+    """Return the files that hold what the program said, rather than what was said of it."""
+    return {s.path for s in seen.steps} | {e.path for e in seen.events if e.speaker in _PROGRAM}
 
 
 def _expected(seen: Seen) -> Iterator[Expected]:
@@ -54,7 +59,7 @@ def _expected(seen: Seen) -> Iterator[Expected]:
             if inside:
                 yield Expected(path, "present", promise)
             continue  # a folder of checkpoints is seldom copied along: its absence says nothing
-        present = _present(path, seen.sources)
+        present = promised_file(path, seen.sources)
         state = _state(seen, event.path, present)
         nearest = present.path if present is not None and state == "stale" else None
         yield Expected(path, state, promise, nearest if present else _nearest(path, seen.sources))
@@ -77,7 +82,8 @@ def _base(path: Value) -> str:
     return str(path or "").rsplit("/", 1)[-1]
 
 
-def _present(path: str, sources: list[Source]) -> Source | None:
+def promised_file(path: str, sources: list[Source]) -> Source | None:
+    """Return the source that a promised path became, whatever filled its placeholders."""
     pattern = lazy(".*".join(map(re.escape, _PLACEHOLDER.split(_base(path)))) + r"(?:\.(?:gz|zst|xz|bz2|\d+))*$")
     return next((s for s in sources if pattern.fullmatch(_base(s.path).rsplit("!", 1)[-1])), None)
 
