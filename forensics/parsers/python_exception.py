@@ -7,8 +7,9 @@
 
 Events: `exception` (the one that escaped), `context` (an earlier link of its chain),
 `wrapper` and `inner` (DataLoader and replica workers re-raise with the original
-traceback inside), `bare` (a last line without its traceback, as a tail shows it) and
-`cpp` (`terminate called`). Formats: CPython Lib/traceback.py, torch/_utils.py.
+traceback inside), `bare` (a last line without its traceback, as a tail shows it), `ignored`
+(the interpreter says itself that it goes on: only that is its message) and `cpp`
+(`terminate called`). Formats: CPython Lib/traceback.py, torch/_utils.py.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _BARE = lazy(
     r"(?:: (?P<text>.*))?$"
 )
 _THREAD = lazy(r"Exception in thread (?P<name>[^:]{1,80}):")
+_IGNORED = "Exception ignored "
 _CRASHED = lazy(r"\b(?:crash|died|dead|fail|exception|error)", re.IGNORECASE)
 _CHAIN = {
     "During handling of the above exception, another exception occurred:": "during",
@@ -69,6 +71,7 @@ class _Block:
     lane: str | None
     link: str = ""
     original: bool = False
+    ignored: str = ""
     frames: list[str] = field(default_factory=list)
     message: list[Record] = field(default_factory=list)
     type: str = ""
@@ -84,6 +87,7 @@ class PythonException:
         '  File "',
         "terminate called after",
         "Exception in thread",
+        _IGNORED,
         "] crashed",
         "Error: ",
         "Exception: ",
@@ -109,6 +113,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
     said: list[Event] = []
     crashed: tuple[str | None, int] = (None, -9)
     thrown: Record | None = None
+    ignored: tuple[str, int] = "", -9
     last: tuple[Key, int] = _NOBODY, -9
     for record in records:
         key, text = (record.rank, record.lane), record.text
@@ -120,6 +125,8 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
             crashed = thread["name"], record.line.number
         elif record.lane and _CRASHED.search(text):
             crashed = record.lane, record.line.number
+        elif text.startswith(_IGNORED):
+            ignored = text, record.line.number
         if thrown is not None and (what := _WHAT.match(text)):
             said.append(_cpp(thrown, record, what["text"], path))
             thrown = None
@@ -131,6 +138,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
         elif HEADER in text:
             near = 0 <= record.line.number - crashed[1] <= 1
             block = _Block(record, record.lane or (crashed[0] if near else None), link.pop(key, ""))
+            block.ignored = ignored[0] if 0 <= record.line.number - ignored[1] <= 1 else ""
             block.original = "Original " + HEADER in text
             open_[key] = block
             blocks[key].append(block)
@@ -203,6 +211,8 @@ def _label(blocks: list[_Block], path: str) -> Iterator[Event]:
             kinds[index] = "context"
         if not block.message:
             kinds[index] = "cut"
+        if block.ignored:
+            kinds[index] = "ignored"
         if block.original and index:
             kinds[index - 1], kinds[index] = "wrapper", "inner"
     events = [_event(b, kind, path) for b, kind in zip(blocks, kinds, strict=True)]
@@ -223,11 +233,12 @@ def _label(blocks: list[_Block], path: str) -> Iterator[Event]:
 def _event(block: _Block, kind: str, path: str) -> Event:
     decisive = block.message[0] if block.message else block.first
     last = block.message[-1] if block.message else block.first
+    frames = [] if block.ignored else block.frames
     fields: dict[str, Value] = {
         "exception": block.type,
         "from_line": block.first.line.number,
-        "frames": "\n".join(block.frames)[-_FRAME_CHARACTERS:],
-        **_innermost(block.frames),
+        "frames": "\n".join(frames)[-_FRAME_CHARACTERS:],
+        **_innermost(frames),
     }
     return Event(
         speaker="exception",
@@ -237,7 +248,7 @@ def _event(block: _Block, kind: str, path: str) -> Event:
         end_line=max(last.line.end, last.line.number),
         column=decisive.line.column,
         text="\n".join(r.raw for r in block.message) or block.first.raw,
-        message="\n".join(r.text for r in block.message) or block.first.text,
+        message=block.ignored or "\n".join(r.text for r in block.message) or block.first.text,
         time=block.first.time if decisive.time is None else decisive.time,
         rank=block.first.rank,
         lane=block.lane,
