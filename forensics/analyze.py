@@ -19,6 +19,7 @@ from typing import BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from forensics import __version__, timeline
+from forensics.engine.aftermath import handed_on
 from forensics.engine.causes import assign, candidates
 from forensics.engine.context import status_of
 from forensics.engine.findings import findings, quoted
@@ -84,10 +85,12 @@ def conclude(found: Found, book: Rulebook, tz: str | None = None) -> Report:
     matched = match(seen.events, book, seen.sources)
     suspects = candidates(matched.matches, seen, end)
     assign(suspects, end)
+    late = handed_on(suspects, end, seen)
     made = findings(suspects, seen)
     made = quoted(made, _words(found, made))
     root = next((f for f in made if f.role == "root"), None)
-    verdict, reason = judge(made, end, seen, {r.id: r.verdict for r in book.rules.values() if r.verdict})
+    known = {r.id: r.verdict for r in book.rules.values() if r.verdict}
+    verdict, reason = judge(made, end, seen, {**known, **late})
     if verdict == "unknown" and reason:
         reason = f"unknown: {reason}"
     return Report(

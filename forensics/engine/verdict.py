@@ -27,6 +27,8 @@ def judge(made: Sequence[Finding], end: Outcome, seen: Seen, known: Mapping[str,
 def _with_root(root: Finding, made: Sequence[Finding], end: Outcome, known: str) -> tuple[Verdict, str]:
     if known == "failed":
         return "failed", root.title
+    if known == "degraded":
+        return "degraded", f"{_good(end)}, but afterwards: {_lower(root.title)}"
     if root.id.startswith("capture."):
         return "unknown", _with_broken_capture(root, end)
     if any(f.severity == "error" and f.role != "note" for f in made):
