@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from forensics.model import Context, Event, Value
 from forensics.parsers.scheduler_record.telling import tell
@@ -24,12 +25,23 @@ _STATE = lazy(r"(?P<state>[A-Z_]{1,16})\+?(?: by (?P<by>\w{1,32}))?")
 _EXIT = lazy(r"(?P<code>\d{1,3}):(?P<signal>\d{1,3})")
 _DURATION = lazy(r"(?:(?P<d>\d{1,5})-)?(?:(?P<h>\d{1,4}):)?(?P<m>\d{1,3}):(?P<s>\d\d)(?:\.\d{1,6})?")
 _PAIR = lazy(r"(?P<key>[A-Za-z][\w:/]{1,40})=(?P<value>\S{0,2000})")
+_WAITING = frozenset({"PENDING", "REQUEUED", "REQUEUE_HOLD", "CONFIGURING"})
+"""States of a job that was put back: what ended its last try is still what is to be told."""
 _LAST_SIGNAL = 64
 _MOST_ROWS = 5000
 
 
 def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
     """Yield `job-state` for the rows of sacct (columns or bars) and of squeue."""
+    told = list(_rows(lines, context))
+    last = {name: at for at, (name, event) in enumerate(told) if event.fields["state"] not in _WAITING}
+    for at, (name, event) in enumerate(told):
+        # `sacct -D` and a `squeue` that is watched tell of every try of a job: the last one is the job's.
+        yield replace(event, kind="earlier-state") if at < last.get(name, -1) else event
+
+
+def _rows(lines: Sequence[str], context: Context) -> Iterator[tuple[str, Event]]:
+    """Yield each row with the job, task and step that it is about."""
     columns: list[str] = []
     spans: list[tuple[int, int]] = []
     left = _MOST_ROWS
@@ -49,7 +61,8 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
             row = dict(zip(columns, _cells(line, columns, spans), strict=False))
             if fields := _row(row):
                 left -= 1
-                yield tell("job-state", lines, at, at, fields, context, _end(row, context))
+                name = row.get("jobid", row.get("jobidraw", "")).strip()
+                yield name, tell("job-state", lines, at, at, fields, context, _end(row, context))
 
 
 def _cells(line: str, columns: list[str], spans: list[tuple[int, int]]) -> list[str]:
