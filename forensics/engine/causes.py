@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cmp_to_key
+from functools import cached_property, cmp_to_key
 
 from forensics.engine.match import Match
 from forensics.engine.outcome import Outcome, is_end
+from forensics.engine.progress import Progress
 from forensics.engine.seen import LOG_KINDS, Seen
-from forensics.model import SEVERITIES, Event, Role, Severity, Step
+from forensics.model import SEVERITIES, Event, Role, Severity, Value
 from forensics.rulebook.groups import members
 from forensics.rulebook.schema import Rule
 
@@ -52,15 +53,16 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     groups: dict[str, list[Match]] = defaultdict(list)
     for match in matches:
         groups[match.rule.id].append(match)
-    steps = _by_source(seen.steps)
+    progress = Progress(seen.steps)
+    machine = _Machine(seen)
     ends = _ends(seen)
     found = []
     for group in groups.values():
         # What tmux itself says is of now, whatever run its panes show.
         current = [m for m in group if m.event.speaker == "tmux" or seen.is_current(m.event.path)]
-        related = [m for m in current if not _foreign_time(m.event, seen)]
+        related = [m for m in current if not machine.foreign(m.event)]
         # A warning is no fault to recover from: what it warned of may show many steps later.
-        lasting = [m for m in related if _severity(m) != "error" or not _recovered(m.event, steps, ends, end)]
+        lasting = [m for m in related if _severity(m) != "error" or not _recovered(m.event, progress, ends, end)]
         chosen = lasting or related or current or group
         order = sorted(chosen, key=lambda m: _position(m.event))
         hints = {m.signal.role for m in order}
@@ -190,25 +192,16 @@ def _position(event: Event) -> tuple[float, str, int, int]:
     return (time if time is not None else float("inf"), event.path, event.line, event.column)
 
 
-def _by_source(steps: Iterable[Step]) -> dict[str, list[Step]]:
-    grouped: dict[str, list[Step]] = defaultdict(list)
-    for step in steps:
-        if step.series == "train":
-            grouped[step.path].append(step)
-    return grouped
-
-
-def _ends(seen: Seen) -> dict[str, list[Event]]:
-    grouped: dict[str, list[Event]] = defaultdict(list)
+def _ends(seen: Seen) -> dict[str, set[int | None]]:
+    """Return which ranks say in a source that training came to its end; None is nobody in particular."""
+    grouped: dict[str, set[int | None]] = defaultdict(set)
     for event in seen.events:
         if is_end(event) and not event.fields.get("weak"):
-            grouped[event.path].append(event)
+            grouped[event.path].add(event.rank)
     return grouped
 
 
-def _recovered(
-    event: Event, steps: Mapping[str, Sequence[Step]], ends: Mapping[str, Sequence[Event]], end: Outcome
-) -> bool:
+def _recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[int | None]], end: Outcome) -> bool:
     """Tell whether the same rank went on after the event, or had finished its work before it."""
     if (
         event.speaker == "observed"
@@ -216,29 +209,36 @@ def _recovered(
         or (end.bad and event.rank is None and event.lane is not None)
     ):
         return False
-    for done in ends.get(event.path, ()):
-        if (done.rank is None or event.rank is None or done.rank == event.rank) and not end.bad:
-            return True
-    after = [
-        s
-        for s in steps.get(event.path, ())
-        if (s.line, s.column) > (event.end_line, event.column)
-        and (event.rank is None or s.rank is None or s.rank == event.rank)
-        and (event.lane is None or s.lane == event.lane)
-    ]
-    if event.rank is None and any(s.rank is not None for s in after) and end.bad:
+    done = ends.get(event.path, ())
+    if done and not end.bad and (event.rank is None or event.rank in done or None in done):
+        return True
+    if event.rank is None and end.bad and progress.ranked_after(event):
         return False  # whose progress this is cannot be told
-    return len(after) >= RECOVERED_AFTER
+    return progress.after(event) >= RECOVERED_AFTER
 
 
-def _foreign_time(event: Event, seen: Seen) -> bool:
-    """Tell whether a line of the machine's log lies far outside the run: another job's."""
-    if event.speaker != "kernel" or event.time is None:
-        return False
-    logs = {s.path for s in seen.sources if s.kind in LOG_KINDS and seen.is_current(s.path)}
-    said = [e for e in seen.events if e.path in logs]
-    if event.pid is not None and any(event.pid in {e.pid, e.fields.get("pid")} for e in said):
-        return False  # the same process: whatever the clocks say, it is ours
-    times = [t for s in seen.sources if s.path in logs for t in (s.started, s.ended) if t is not None]
-    times += [e.time for e in said if e.time is not None]
-    return bool(times) and not min(times) - _OLD_S <= event.time <= max(times) + _LATE_S
+class _Machine:
+    """The log of the whole machine, in which other jobs speak too: when ours ran, and as which processes."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+
+    @cached_property
+    def _said(self) -> tuple[frozenset[Value], tuple[float, float] | None]:
+        """Return the processes that our logs name, and from when to when they speak: once, for all of a long log."""
+        seen = self._seen
+        logs = {s.path for s in seen.sources if s.kind in LOG_KINDS and seen.is_current(s.path)}
+        said = [e for e in seen.events if e.path in logs]
+        times = [t for s in seen.sources if s.path in logs for t in (s.started, s.ended) if t is not None]
+        times += [e.time for e in said if e.time is not None]
+        pids = frozenset(pid for e in said for pid in (e.pid, e.fields.get("pid")))
+        return pids, (min(times), max(times)) if times else None
+
+    def foreign(self, event: Event) -> bool:
+        """Tell whether a line of the machine's log lies far outside the run: another job's."""
+        if event.speaker != "kernel" or event.time is None:
+            return False
+        pids, span = self._said
+        if event.pid is not None and event.pid in pids:
+            return False  # the same process: whatever the clocks say, it is ours
+        return span is not None and not span[0] - _OLD_S <= event.time <= span[1] + _LATE_S

@@ -26,6 +26,7 @@ class Seen:
     current: int = 0
     older: set[str] = field(default_factory=set)
     _by_path: dict[str, Source] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _indexed: int = field(default=0, init=False, repr=False, compare=False)
 
     def said(self, speaker: str, *kinds: str) -> Iterator[Event]:
         """Yield the events of a speaker, of some kinds if given, in order."""
@@ -33,9 +34,10 @@ class Seen:
 
     def source(self, path: str) -> Source | None:
         """Return the source of that path."""
-        if len(self._by_path) != len(self.sources):
+        if self._indexed != len(self.sources):
             # Asked for every event of every source, so a search through them all would be quadratic.
             self._by_path = {s.path: s for s in reversed(self.sources)}
+            self._indexed = len(self.sources)
         return self._by_path.get(path)
 
     def is_current(self, path: str) -> bool:

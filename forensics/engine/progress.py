@@ -1,0 +1,67 @@
+"""Which progress stands after a fault: counted by bisection, as a log may repeat a fault thousands of times."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from forensics.model import Event, Step
+
+_ANY: Final = object()
+"""Whatever the rank or the lane: no lane's name equals it."""
+_LAST: Final = 1 << 62
+"""A column beyond the end of every line."""
+_Place = tuple[int, int]
+
+
+class Progress:
+    """The progress records of a run's training, by source, rank and lane."""
+
+    def __init__(self, steps: Iterable[Step]) -> None:
+        self._steps: dict[str, list[Step]] = defaultdict(list)
+        for step in steps:
+            if step.series == "train":
+                self._steps[step.path].append(step)
+        self._places: dict[str, dict[tuple[object, object], list[_Place]]] = {}
+
+    def after(self, event: Event) -> int:
+        """Count the records below an event that its rank and lane wrote, or nobody in particular did."""
+        lane: object = _ANY if event.lane is None else event.lane
+        if event.rank is None:
+            return self._below(event, _ANY, lane)
+        return self._below(event, event.rank, lane) + self._below(event, None, lane)
+
+    def ranked_after(self, event: Event) -> bool:
+        """Tell whether one of the records below an event, and of its lane, names its rank."""
+        lane: object = _ANY if event.lane is None else event.lane
+        return self._below(event, _ANY, lane) > self._below(event, None, lane)
+
+    def all_after(self, event: Event) -> int:
+        """Count the records on lines below an event, whoever wrote them."""
+        return self._count(event.path, (event.end_line, _LAST), _ANY, _ANY)
+
+    def reports(self, event: Event) -> bool:
+        """Tell whether the event's rank, or nobody in particular, writes any record in the event's source."""
+        ranks: tuple[object, ...] = (_ANY,) if event.rank is None else (event.rank, None)
+        return any(self._of(event.path).get((rank, _ANY)) for rank in ranks)
+
+    def _below(self, event: Event, rank: object, lane: object) -> int:
+        return self._count(event.path, (event.end_line, event.column), rank, lane)
+
+    def _count(self, path: str, place: _Place, rank: object, lane: object) -> int:
+        places: Sequence[_Place] = self._of(path).get((rank, lane), ())
+        return len(places) - bisect_right(places, place)
+
+    def _of(self, path: str) -> dict[tuple[object, object], list[_Place]]:
+        if path not in self._places:
+            # Indexed only where a fault asks: most sources have none.
+            found: dict[tuple[object, object], list[_Place]] = defaultdict(list)
+            for step in self._steps.get(path, ()):
+                for key in ((step.rank, step.lane), (step.rank, _ANY), (_ANY, step.lane), (_ANY, _ANY)):
+                    found[key].append((step.line, step.column))
+            for places in found.values():
+                places.sort()
+            self._places[path] = dict(found)
+        return self._places[path]
