@@ -19,6 +19,10 @@ SLACK_S = 2.0
 """Clocks of ranks and of the kernel may differ by this much."""
 RECOVERED_AFTER = 2
 """Progress records of the same rank after a fault that make it a recovered one."""
+OTHERS_WENT_ON = 5
+"""Progress records of the other ranks after a fault of one that reports none: they could not go on without it."""
+UNTIMED = float("-inf"), float("inf")
+_ANSWERED = {"nfs": "nfs-ok"}
 _OLD_S = 120.0
 _LATE_S = 900.0
 
@@ -36,6 +40,10 @@ class Candidate:
     unrelated: bool = False
     because: list[str] = field(default_factory=list)
     role: Role = "note"
+    start: tuple[float, float] = UNTIMED
+    """The moments between which the first match lies; the same one twice where its line has a time."""
+    stop: tuple[float, float] = UNTIMED
+    """The moments between which the last match lies."""
 
     @property
     def id(self) -> str:
@@ -56,13 +64,19 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     progress = Progress(seen.steps)
     machine = _Machine(seen)
     ends = _ends(seen)
+    answers = list(seen.said("kernel", *_ANSWERED.values()))
     found = []
     for group in groups.values():
         # What tmux itself says is of now, whatever run its panes show.
         current = [m for m in group if m.event.speaker == "tmux" or seen.is_current(m.event.path)]
         related = [m for m in current if not machine.foreign(m.event)]
         # A warning is no fault to recover from: what it warned of may show many steps later.
-        lasting = [m for m in related if _severity(m) != "error" or not _recovered(m.event, progress, ends, end)]
+        lasting = [
+            m
+            for m in related
+            if not _answered(m.event, answers)
+            and (_severity(m) != "error" or not _recovered(m.event, progress, ends, end))
+        ]
         chosen = lasting or related or current or group
         order = sorted(chosen, key=lambda m: _position(m.event))
         hints = {m.signal.role for m in order}
@@ -77,12 +91,24 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
                 order,
                 severity,
                 hint,
-                recovered=bool(related) and not lasting and severity == "error",
+                recovered=bool(related) and not lasting,
                 earlier=not current,
                 unrelated=bool(current) and not related,
+                start=seen.moments(order[0].event),
+                stop=seen.moments(order[-1].event),
             )
         )
     return found
+
+
+def _answered(event: Event, answers: Sequence[Event]) -> bool:
+    """Tell whether the same file says later that the trouble is over: a server that answers again."""
+    kind = _ANSWERED.get(event.kind) if event.speaker == "kernel" else None
+    server = event.fields.get("server")
+    return kind is not None and any(
+        a.kind == kind and a.path == event.path and a.line > event.line and a.fields.get("server") == server
+        for a in answers
+    )
 
 
 def _severity(match: Match) -> Severity:
@@ -155,8 +181,8 @@ def _earlier(a: Candidate, b: Candidate) -> int:
     first, second = a.matches[0].event, b.matches[0].event
     if first.path == second.path and abs(a.rule.order - b.rule.order) < 20:
         return ((first.line, first.column) < (second.line, second.column) and -1) or 1
-    if first.time is not None and second.time is not None and abs(first.time - second.time) > SLACK_S:
-        return -1 if first.time < second.time else 1
+    if a.start[1] + SLACK_S < b.start[0] or b.start[1] + SLACK_S < a.start[0]:
+        return -1 if a.start[1] < b.start[0] else 1
     if a.rule.order != b.rule.order:
         return a.rule.order - b.rule.order
     return -1 if (first.path, first.line) <= (second.path, second.line) else 1
@@ -171,7 +197,7 @@ def _before(a: Candidate, b: Candidate) -> bool:
         return first.time <= last.time + SLACK_S
     if first.path == last.path and first.rank == last.rank and "observed" not in {first.speaker, last.speaker}:
         return first.line <= last.end_line
-    return True
+    return a.start[0] <= b.stop[1] + SLACK_S
 
 
 def _break_circles(live: Sequence[Candidate]) -> None:
@@ -212,6 +238,8 @@ def _recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[i
     done = ends.get(event.path, ())
     if done and not end.bad and (event.rank is None or event.rank in done or None in done):
         return True
+    if event.rank is not None and not end.bad and not progress.reports(event):
+        return progress.all_after(event) >= OTHERS_WENT_ON
     if event.rank is None and end.bad and progress.ranked_after(event):
         return False  # whose progress this is cannot be told
     return progress.after(event) >= RECOVERED_AFTER

@@ -8,7 +8,13 @@ from forensics.engine.seen import Seen
 from forensics.model import Event, Value
 from forensics.text.lazy import lazy
 
-_STATUSES = (("status", "exit"), ("torchrun", "failure"), ("torchrun", "failed"), ("slurm", "task-exit"))
+_STATUSES = (
+    ("status", "exit"),
+    ("torchrun", "failure"),
+    ("torchrun", "failed"),
+    ("slurm", "task-exit"),
+    ("scheduler", "pod-state"),
+)
 """Who tells a status: the launch itself, then the launcher of each rank, then the scheduler."""
 _VERSIONS = ("kernel_module", "library")
 _JOB_LOG = lazy(r"(?:^|/)(?:slurm|job)[-_](?P<job>\d{1,18})(?:[._-]\w+)?\.(?:out|err|log)$")

@@ -10,6 +10,7 @@ from forensics.model import Value
 from forensics.text.lazy import lazy
 from forensics.text.sizes import parse_size
 
+_FOREIGN = lazy(r"\bProcess \d{1,10} has (\d[\d.]{0,12} [KMGT]?i?B) memory in use")
 _SUFFIX = lazy(r"__\d$")
 """A pattern may capture one fact in several places: `port__2` is the fact `port`."""
 
@@ -65,6 +66,19 @@ _CONVERT: dict[str, Callable[[str], Value]] = {
     "signal": _signal,
     "list": _list,
 }
+
+
+def derived(facts: Mapping[str, Value], message: str) -> dict[str, Value]:
+    """Return what follows from the facts of an allocation: what all others hold, what is reserved and unused."""
+    found: dict[str, Value] = {}
+    others = [parse_size(m[1]) for m in _FOREIGN.finditer(message)]
+    if "foreign_bytes" in facts and len(others) > 1:
+        found["foreign_bytes"] = sum(n for n in others if n is not None)
+    reserved, allocated = facts.get("reserved_bytes"), facts.get("allocated_bytes")
+    if "reserved_unallocated_bytes" not in facts and isinstance(reserved, int) and isinstance(allocated, int):
+        # Up to PyTorch 2.0 the message has the two numbers, from 2.1 on their difference.
+        found["reserved_unallocated_bytes"] = max(0, reserved - allocated)
+    return found
 
 
 def typed(captured: Mapping[str, str | None], types: Mapping[str, str]) -> dict[str, Value]:

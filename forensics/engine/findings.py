@@ -9,6 +9,7 @@ from dataclasses import replace
 from forensics import timeline
 from forensics.engine.causes import Candidate
 from forensics.engine.context import exit_of, job_of, ranks_of, versions_of
+from forensics.engine.facts import derived
 from forensics.engine.match import Match
 from forensics.engine.seen import Seen
 from forensics.model import Evidence, Finding, Fix, Value
@@ -93,6 +94,7 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
     for name in counted:
         facts[name] = len({(m.event.path, m.event.line, m.event.lane) for m in candidate.matches})
     event = decisive.event
+    facts |= derived(facts, event.message)
     for name in ("exception", "file", "file_line", "function"):
         value = event.fields.get(name)
         if value not in {None, ""} and event.speaker in {"exception", "torchelastic", "device"}:

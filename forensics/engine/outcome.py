@@ -42,7 +42,9 @@ class Outcome:
             return False
         clean = self.exit_code == 0 and not self.masked
         said = self.finished is not None or self.hinted is not None
-        return clean or said or self.reached_total or self.scheduler_state in _DONE
+        # A batch script that ends in a pipeline completes, whatever became of the program in it.
+        completed = self.scheduler_state in _DONE and not self.masked
+        return clean or said or self.reached_total or completed
 
 
 def outcome(seen: Seen) -> Outcome:

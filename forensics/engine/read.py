@@ -131,6 +131,7 @@ class _Reader:
         self._dropped = 0
         self._times: list[float] = []
         self._clock = _Clock()
+        self._stamped: list[tuple[int, float]] = []
 
     def read(self, item: Input, plan: Plan, matcher: Matcher) -> Source:
         source = item.source
@@ -216,6 +217,7 @@ class _Reader:
         if not batch:
             return
         self._times += [r.time for r in (batch[0], batch[-1]) if r.time is not None]
+        self._stamped += [(r.line.number, r.time) for r in batch if r.time is not None]
         claimed: set[int] = set()
         for parser in LINE_PARSERS:
             events = list(parser.parse(batch, self._context))
@@ -258,6 +260,7 @@ class _Reader:
         )
         if self._dropped:
             self._seen.notes.append(f"{source.path}: {self._dropped} further events beyond {EVENT_CAP} were not kept")
+        self._seen.times[source.path] = self._stamped
         if self._clock.back:
             self._seen.notes.append(f"{source.path}{self._clock.told()}")
         if self._times:

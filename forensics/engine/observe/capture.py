@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from forensics import timeline
 from forensics.engine.observe.expected import PANES, promised_file, speaking
+from forensics.engine.outcome import outcome
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Evidence, Source, Value
 
 BLOCKS = (4096, 8192)
 """Sizes in which C and Python write to a file that is no terminal."""
 _BUSY_PERCENT = 30
+_NEARLY = 0.98
 _TELLING_LINES = 5
 _KILLS = frozenset({9, 15})
 
@@ -110,11 +112,14 @@ def _windows(seen: Seen) -> Iterator[Event]:
 
 
 def _masked(seen: Seen) -> Iterator[Event]:
-    """Status 0 of a pipeline whose first member may have failed."""
-    zero = next((e for e in seen.said("status", "exit") if e.fields.get("exit_code") == 0), None)
+    """Status 0 of a pipeline whose first member failed, by its words or by the steps that it never made."""
+    told = (*seen.said("status", "exit"), *seen.said("scheduler", "job-state"))
+    zero = next((e for e in told if e.fields.get("exit_code") == 0), None)
     pipe = next(seen.said("launch", "masked-status"), None)
+    if not zero or not pipe:
+        return
     raised = next((e for e in seen.said("exception", "exception", "bare") if seen.is_current(e.path)), None)
-    if zero and pipe and raised:
+    if raised or _stopped_short(seen):
         yield Event(
             speaker="observed",
             kind="masked",
@@ -126,6 +131,13 @@ def _masked(seen: Seen) -> Iterator[Event]:
             fields={"exit_code": 0},
             also=(Evidence(zero.path, zero.line, zero.end_line, zero.text),),
         )
+
+
+def _stopped_short(seen: Seen) -> bool:
+    """Tell whether the last record stands well before its own total, and nobody says that this was meant."""
+    last = next((s for s in reversed(timeline.placed(seen.current_steps())) if s.step is not None and s.total), None)
+    short = last is not None and (last.step or 0) < _NEARLY * (last.total or 0)
+    return short and not outcome(seen).good
 
 
 def _buffered(seen: Seen) -> Iterator[Event]:

@@ -28,9 +28,11 @@ def observe(seen: Seen) -> Iterator[Event]:
     # The log of this try was never written, so every log that has its name's stem is of an earlier one.
     seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and any(_nearest(e.path, [s]) for e in gone)}
     seen.older |= {e.nearest for e in seen.expected if e.state == "stale" and e.nearest}
-    if any(True for _ in seen.said("tmux", "duplicate-session")):
-        # The new run was refused, so what the session shows is the old one.
+    if (refused := _refused(seen)) is not None:
+        # The new run never started, so pane and logs are of the run before, as far as no time says otherwise.
+        at = seen.moments(refused)[1]
         seen.older |= {s.path for s in seen.sources if s.kind in PANES}
+        seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and not (s.started and s.started > at)}
     silent = speaking(seen).isdisjoint(log.path for log in seen.logs())
     for item in gone:
         looked_for = [
@@ -38,6 +40,15 @@ def observe(seen: Seen) -> Iterator[Event]:
         ]
         if silent or item.nearest or looked_for:
             yield _missing(seen, item, looked_for)
+
+
+def _refused(seen: Seen) -> Event | None:
+    """Return tmux's refusal to start the session, unless the old one was then ended to try again."""
+    for event in seen.said("tmux", "duplicate-session"):
+        after = (line.text for line in seen.tails.get(event.path, ()) if line.number > event.line)
+        if not any(word in text for text in after for word in ("kill-session", "kill-server")):
+            return event
+    return None
 
 
 def speaking(seen: Seen) -> set[str]:
