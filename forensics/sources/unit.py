@@ -11,7 +11,9 @@ from forensics.sources.span import Span
 from forensics.text.lazy import lazy
 
 _TOGETHER = lazy(
-    r"(?:global_?|local_?)?(?:rank|node|host|worker|gpu|proc|task|pod|machine|server|nid)[_=-]?\[?\d+\]?", re.IGNORECASE
+    r"(?:global_?|local_?)?(?:rank|node|host|worker|gpu|proc|task|pod|machine|server|nid|compute)[_=-]?\[?\d+\]?"
+    r"|(?<![a-z])(?:cn|gn|dgx|hgx)-?\d+|(?<![a-z])gpu-[a-z]\d+",
+    re.IGNORECASE,
 )
 _EXPLICIT = frozenset({"attempt", "try", "retry", "restart", "resume"})
 _NUMBERED = _EXPLICIT | {"run", "job", "launch", "exp", "slurm", "version", "v", "round", "trial"}

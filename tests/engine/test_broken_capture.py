@@ -23,6 +23,16 @@ def test_a_missing_log_is_settled_by_the_launchs_own_command(quote: str) -> None
     assert "the first fix would settle it" in report.reason
 
 
+def test_a_log_in_the_folder_of_another_number_is_of_another_run() -> None:
+    """Slurm could not open runs/exp14/..., and the log of exp13 with its failure is older; who looked knows the name."""
+    looked = "$ tail -f runs/exp14/slurm-902.out\ntail: cannot open 'runs/exp14/slurm-902.out' for reading: No such file or directory\n"
+    old = steps(1, 30) + RAISED.format(error="ValueError: odd")
+    script = "#!/bin/bash\n#SBATCH --output=runs/exp14/slurm-%j.out\npython -u train.py\n"
+    report = analyse(**{"runs/exp13/slurm-877.out": old, "job_sh": script, "session_txt": looked})
+    assert root(report) == "capture.log-missing"
+    assert finding(report, "capture.log-missing").facts["missing_path"] == "runs/exp14/slurm-902.out"
+
+
 def test_what_is_known_is_said() -> None:
     """A log whose tail is lost still tells how far the run came."""
     report = analyse(train_log=steps(1, 40) + "\0" * 8192)

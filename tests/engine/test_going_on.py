@@ -38,7 +38,9 @@ def test_a_lost_peer_before_the_first_time_out_is_what_they_waited_for() -> None
         "n1:44:49 [0] transport/net_ib.cc:1930 NCCL WARN NET/IB: Got completion from peer 10.30.0.12<53942> with "
         "status=12 opcode=0 len=0 vendor err 129 (Send)\n"
     )
-    step = "[titan] 2025-05-11 22:41:0{n},591 - root - INFO - step: 13{n}  loss:  2.2231  grad_norm:  0.8625  tps: 5,919\n"
+    step = (
+        "[titan] 2025-05-11 22:41:0{n},591 - root - INFO - step: 13{n}  loss:  2.2231  grad_norm:  0.8625  tps: 5,919\n"
+    )
     end = "[titan] 2025-05-11 22:41:11,800 - root - INFO - watchdog ends this rank\n"
     late = (
         "[rank3]:[E511 22:51:11.830000137 ProcessGroupNCCL.cpp:685] [Rank 3] Watchdog caught collective operation "
@@ -46,7 +48,7 @@ def test_a_lost_peer_before_the_first_time_out_is_what_they_waited_for() -> None
         "milliseconds before timing out.\n"
     )
     told = "".join(step.format(n=n) for n in range(5))
-    report = analyse(**{"rank0_log": told + lost + end, "rank3_log": told + late})
+    report = analyse(rank0_log=told + lost + end, rank3_log=told + late)
     assert root(report) == "comm.peer-lost"
 
 

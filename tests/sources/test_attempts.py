@@ -54,6 +54,8 @@ def test_names_that_grow_are_tries_even_without_times() -> None:
         {"rank_0.log": log(10), "rank_1.log": log(10)},
         {"node0.log": log(10), "node1.log": log(12)},
         {"worker-0.log": BARE, "worker-1.log": BARE},
+        {"log.cn101": BARE, "log.cn102": BARE, "log.cn104": BARE},
+        {"train-gpu-a11.log": BARE, "train-gpu-a12.log": BARE},
         {"0/stdout.log": BARE, "1/stdout.log": BARE, "1/stderr.log": BARE},
         {"log.0": BARE, "log.1": BARE},
         {"0.log": BARE, "1.log": BARE},

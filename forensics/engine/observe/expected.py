@@ -17,6 +17,7 @@ _PROGRAM = frozenset({"exception", "c10d", "torchrun", "device", "progress", "dy
 _PLACEHOLDER = lazy(r"%[a-zA-Z]|\$\{?\w+\}?|\$\([^)]*\)|`[^`]*`")
 PANES = frozenset({"tmux-capture", "transcript"})
 """Kinds of source that show what a terminal showed."""
+_DIGITS = lazy(r"\d+")
 _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
 _STALE_S = 600.0
 
@@ -35,8 +36,9 @@ def observe(seen: Seen) -> Iterator[Event]:
         seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and not (s.started and s.started > at)}
     silent = speaking(seen).isdisjoint(log.path for log in seen.logs())
     for item in gone:
+        pattern = _filled(item.path)
         looked_for = [
-            e for e in seen.said("shell", "no-such-file") if _base(e.fields.get("missing_path")) == _base(item.path)
+            e for e in seen.said("shell", "no-such-file") if pattern.fullmatch(_base(e.fields.get("missing_path")))
         ]
         if silent or item.nearest or looked_for:
             yield _missing(seen, item, looked_for)
@@ -93,10 +95,22 @@ def _base(path: Value) -> str:
     return str(path or "").rsplit("/", 1)[-1]
 
 
+def _filled(path: str) -> re.Pattern[str]:
+    """Return what the name of a promised path may have become: its placeholders filled, rotated, packed."""
+    return lazy(".*".join(map(re.escape, _PLACEHOLDER.split(_base(path)))) + r"(?:\.(?:gz|zst|xz|bz2|\d+))*$")
+
+
 def promised_file(path: str, sources: list[Source]) -> Source | None:
     """Return the source that a promised path became, whatever filled its placeholders."""
-    pattern = lazy(".*".join(map(re.escape, _PLACEHOLDER.split(_base(path)))) + r"(?:\.(?:gz|zst|xz|bz2|\d+))*$")
-    return next((s for s in sources if pattern.fullmatch(_base(s.path).rsplit("!", 1)[-1])), None)
+    pattern = _filled(path)
+    named = (s for s in sources if pattern.fullmatch(_base(s.path).rsplit("!", 1)[-1]))
+    return next((s for s in named if not _numbered_apart(path, s.path)), None)
+
+
+def _numbered_apart(promised: str, present: str) -> bool:
+    """Tell whether the folders differ by a number only: `runs/exp13` holds another run than `runs/exp14`."""
+    ours, other = promised.split("/")[-2:-1], present.split("/")[-2:-1]
+    return bool(ours and other) and ours != other and _DIGITS.sub("0", ours[0]) == _DIGITS.sub("0", other[0])
 
 
 def _nearest(path: str, sources: list[Source]) -> str | None:
@@ -118,7 +132,8 @@ def _missing(seen: Seen, item: Expected, looked_for: list[Event]) -> Event:
     place = item.promised_by
     session = next((e.fields["session"] for e in seen.said("launch", "session") if e.path == place.path), None)
     fields: dict[str, Value] = {
-        "missing_path": item.path,
+        # Who looked for it knows what became of its placeholders.
+        "missing_path": looked_for[0].fields.get("missing_path") if looked_for else item.path,
         "session": session,
         "last_existing_log": item.nearest,
         "sentence": _reason(seen, item.path),

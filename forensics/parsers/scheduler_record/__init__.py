@@ -5,9 +5,10 @@
     551200            vit-s     FAILED      1:0   01:41:22
 
 Events: `job-state` (job_id, step_id, state, exit_code, signal, reason, node, elapsed_ms,
-time_limit_ms), `earlier-state` (the same, of an earlier try of that job), `node-state`, `pod-state` (pod, container, state, reason, exit_code,
-signal, message, node, limit_bytes), `pod-event` (warnings). States are the long words
-whatever the command prints. Formats: Slurm 17 to 26, Kubernetes 1.2x.
+time_limit_ms), `earlier-state` (the same, of an earlier try of that job), `node-state`,
+`pod-state` (pod, container, state, reason, exit_code, signal, message, node, limit_bytes),
+`pod-event` (warnings). States are the long words whatever the command prints. Formats:
+Slurm 17 to 26, Kubernetes 1.2x.
 """
 
 from __future__ import annotations
