@@ -44,7 +44,7 @@ rules: $(VENV)/.run  ## the rules, each with its cases
 picture: $(VENV)/.run  ## draw the picture of README again
 	$(BIN)/python scripts/picture.py $(DEMO)
 
-causes: $(VENV)/.run  ## write the table of causes again
+causes: $(VENV)/.run  ## write what follows from the rules again
 	$(BIN)/python scripts/causes.py
 
 schema: $(VENV)/.run  ## write the JSON Schema of the report again

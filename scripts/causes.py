@@ -1,4 +1,4 @@
-"""Write docs/causes.md, the table of all causes, from the rules and what their own cases look like."""
+"""Write what follows from the rules: docs/causes.md, the table of all causes, and the literals of their patterns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from forensics.analyze import analyze_files
 from forensics.prove import files_of
 from forensics.render.markdown import code, escape, prose
-from forensics.rulebook.load import Rulebook, load
+from forensics.rulebook.load import LITERALS, Rulebook, builtin_folder, load, worked_out
 from forensics.rulebook.schema import Rule
 from forensics.text.sizes import format_size
 
@@ -60,4 +60,6 @@ def _cell(text: str) -> str:
 
 if __name__ == "__main__":
     TARGET.write_text(page(load(cases=True)), encoding="utf-8")
-    print(TARGET)
+    table = builtin_folder() / LITERALS
+    table.write_bytes(worked_out())
+    print(TARGET, table, sep="\n")

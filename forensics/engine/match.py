@@ -14,7 +14,6 @@ from forensics.model import Event, Source, Value
 from forensics.rulebook.conditions import holds
 from forensics.rulebook.load import Rulebook
 from forensics.rulebook.schema import Rule, Signal
-from forensics.scan import required_literals
 
 LONGEST = 8192
 """Characters of a message that are searched, from its start; half as many from its end.
@@ -63,6 +62,9 @@ def match(events: Sequence[Event], book: Rulebook, sources: Iterable[Source]) ->
             except TimeoutError:
                 problems[rule.id] = f"rule {rule.id}: a pattern ran longer than {FOREIGN_SECONDS} s and was stopped"
                 continue
+            except re.error as wrong:
+                problems[rule.id] = f"rule {rule.id}: a pattern does not compile ({wrong}); `rules check` tells more"
+                continue
             if facts is not None:
                 claims.append(Match(rule, signal, event, facts))
         firm = [m for m in claims if not m.rule.fallback]
@@ -73,12 +75,12 @@ def match(events: Sequence[Event], book: Rulebook, sources: Iterable[Source]) ->
 class _Listeners:
     """The signals that events of one speaker, kind and source may fit, found by the literals in their messages."""
 
-    def __init__(self, signals: Iterable[tuple[Rule, Signal]]) -> None:
+    def __init__(self, signals: Iterable[tuple[Rule, Signal]], book: Rulebook) -> None:
         self._signals = list(signals)
         self._always: list[int] = []
         self._by_anchor: dict[str, list[int]] = defaultdict(list)
         for index, (_, signal) in enumerate(self._signals):
-            anchors = required_literals(signal.pattern) if signal.pattern else ()
+            anchors = book.required(signal.pattern) if signal.pattern else ()
             if not anchors:
                 self._always.append(index)
             for anchor in anchors:
@@ -97,6 +99,7 @@ class _Audience:
     """
 
     def __init__(self, book: Rulebook) -> None:
+        self._book = book
         self._signals: dict[str, list[tuple[Rule, Signal]]] = defaultdict(list)
         for rule in book.rules.values():
             for signal in rule.signal:
@@ -118,13 +121,14 @@ class _Audience:
     def _listening(self, event: Event, source_kind: str) -> _Listeners:
         place = (event.speaker, event.kind, source_kind)
         if place not in self._listeners:
-            self._listeners[place] = _Listeners(
+            signals = [
                 (rule, signal)
                 for rule, signal in self._signals.get(event.speaker, ())
                 if (not signal.kind or event.kind in signal.kind)
                 and (not signal.level or event.kind in signal.level)
                 and (not signal.source or source_kind in signal.source)
-            )
+            ]
+            self._listeners[place] = _Listeners(signals, self._book)
         return self._listeners[place]
 
 

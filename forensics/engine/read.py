@@ -10,7 +10,7 @@ from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import NO_FIELDS, Context, Event, Line, LineParser, Record, Source, Step, Value
 from forensics.parsers import FILE_PARSERS, LINE_PARSERS
 from forensics.parsers.metrics import STEP_HINT, complete, parse_step
-from forensics.rulebook.lint import UNSPOKEN, anchors
+from forensics.rulebook.lint import UNSPOKEN
 from forensics.rulebook.load import Rulebook
 from forensics.scan import Hit, Matcher, Plan, Scan
 from forensics.sources import Found, Input
@@ -74,7 +74,7 @@ def _literals(own: Sequence[str]) -> dict[bytes, int]:
 def _anchors(book: Rulebook) -> tuple[str, ...]:
     """Return the literals of rules on lines that no parser asks for."""
     signals = [s for rule in book.rules.values() for s in rule.signal if UNSPOKEN & set(s.speaker)]
-    return tuple(dict.fromkeys(a for s in signals for a in anchors(s)))
+    return tuple(dict.fromkeys(a for s in signals for a in s.anchors or book.required(s.pattern)))
 
 
 def _variables(inputs: Sequence[Input]) -> dict[str, Value]:

@@ -17,8 +17,8 @@ UNSPOKEN = frozenset({"output", "log"})
 _ID = re.compile(r"[a-z]+\.[a-z0-9]+(?:-[a-z0-9]+)*$")
 
 
-def lint(rule: Rule, *, proofs: bool) -> Iterator[Problem]:
-    """Yield the problems of a rule; `proofs` says that its cases were read."""
+def lint(rule: Rule) -> Iterator[Problem]:
+    """Yield the problems of a rule that was read with its cases."""
     if not _ID.match(rule.id) or rule.id.partition(".")[0] not in FAMILIES:
         yield Problem(
             rule.path, 0, f"id {rule.id!r} (from the path) is not family.kebab-cause of {', '.join(FAMILIES)}"
@@ -35,8 +35,7 @@ def lint(rule: Rule, *, proofs: bool) -> Iterator[Problem]:
     names = [c.name for c in rule.case]
     for name in {n for n in names if names.count(n) > 1}:
         yield Problem(rule.path, 0, f"two cases are called {name!r}")
-    if proofs:
-        yield from _proofs(rule)
+    yield from _proofs(rule)
 
 
 def anchors(signal: Signal) -> tuple[str, ...]:
