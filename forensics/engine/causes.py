@@ -64,7 +64,7 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     progress = Progress(seen.steps)
     machine = _Machine(seen)
     ends = _ends(seen)
-    answers = list(seen.said("kernel", *_ANSWERED.values()))
+    answers = {(e.path, e.kind, e.fields.get("server")): e.line for e in seen.said("kernel", *_ANSWERED.values())}
     found = []
     for group in groups.values():
         # What tmux itself says is of now, whatever run its panes show.
@@ -101,14 +101,10 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     return found
 
 
-def _answered(event: Event, answers: Sequence[Event]) -> bool:
+def _answered(event: Event, answers: Mapping[tuple[str, str, Value], int]) -> bool:
     """Tell whether the same file says later that the trouble is over: a server that answers again."""
-    kind = _ANSWERED.get(event.kind) if event.speaker == "kernel" else None
-    server = event.fields.get("server")
-    return kind is not None and any(
-        a.kind == kind and a.path == event.path and a.line > event.line and a.fields.get("server") == server
-        for a in answers
-    )
+    kind = _ANSWERED.get(event.kind, "") if event.speaker == "kernel" else ""
+    return answers.get((event.path, kind, event.fields.get("server")), 0) > event.line
 
 
 def _severity(match: Match) -> Severity:

@@ -18,28 +18,13 @@ from collections.abc import Iterable, Iterator
 from forensics.model import Context, Event, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
+from forensics.text.signals import SIGNALS
 from forensics.text.timestamps import leading_time
 
 _HEAD = r"(?:slurmstepd(?:-[\w.-]{1,64})?|srun|salloc|sbatch): (?:error: |fatal: |warning: |info: )?"
 _ENTITY = r"(?:JOB|STEP) (?:StepId=|JobId=)?(?P<job_id>\d{1,18})(?:[_+]\d{1,9})?(?:\.(?P<step_id>\w{1,32}))?"
 _STEP = r"(?:StepId=|step |JobId=|job )?(?P<job_id>\d{1,18})(?:[_+]\d{1,9})?(?:\.(?P<step_id>\w{1,32}))?"
-_SIGNALS = {
-    "Hangup": 1,
-    "Interrupt": 2,
-    "Quit": 3,
-    "Illegal instruction": 4,
-    "Trace/breakpoint trap": 5,
-    "Aborted": 6,
-    "Bus error": 7,
-    "Floating point exception": 8,
-    "Killed": 9,
-    "User defined signal 1": 10,
-    "Segmentation fault": 11,
-    "User defined signal 2": 12,
-    "Broken pipe": 13,
-    "Alarm clock": 14,
-    "Terminated": 15,
-}
+_SIGNALS = {**SIGNALS, "Broken pipe": 13}
 
 
 def _form(kind: str, *parts: str) -> tuple[str, re.Pattern[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from forensics import timeline
 from forensics.engine.observe.expected import PANES, promised_file, speaking
@@ -21,22 +22,23 @@ _KILLS = frozenset({9, 15})
 def observe(seen: Seen) -> Iterator[Event]:
     """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked` and `buffered`; note logs that are copies."""
     seen.notes.extend(_copies(seen))
+    speaking_logs = {s.path for s in seen.logs() if s.kind not in PANES}
     for source in seen.sources:
         if source.kind in LOG_KINDS and source.read != "skipped" and seen.is_current(source.path):
-            yield from _damage(seen, source)
+            yield from _damage(seen, source, speaking_logs)
     yield from _windows(seen)
     yield from _masked(seen)
     yield from _buffered(seen)
 
 
-def _damage(seen: Seen, source: Source) -> Iterator[Event]:
+def _damage(seen: Seen, source: Source, others: AbstractSet[str]) -> Iterator[Event]:
     steps = [s for s in seen.steps if s.path == source.path and s.series == "train"]
     fields: dict[str, Value] = {"last_step": timeline.last_step(steps)}
     tail = seen.tails.get(source.path, ())
     last = next((line for line in reversed(tail) if line.text.strip("\x00 ")), None)
     text = (last.text if last else "").replace("\x00", "")[-400:]
     if source.state == "empty":
-        if not _matters(seen, source):
+        if not _matters(seen, source, others):
             return
         yield _event(source, "empty", "the file holds nothing", {}, "")
     elif source.state == "nul-tail":
@@ -47,16 +49,15 @@ def _damage(seen: Seen, source: Source) -> Iterator[Event]:
         yield _event(source, source.state, message, fields, text)
 
 
-def _matters(seen: Seen, empty: Source) -> bool:
+def _matters(seen: Seen, empty: Source, others: AbstractSet[str]) -> bool:
     """Tell whether an empty log was to hold the run's words: it is the only one, or was promised and no other has them.
 
     Anything else, such as the stream of errors of a run that made none, is just a file of no bytes.
     """
-    others = [s for s in seen.logs() if s.kind not in PANES]
     if not others:
         return True
     promised = any(e.state == "empty" and promised_file(e.path, seen.sources) == empty for e in seen.expected)
-    return promised and speaking(seen).isdisjoint(s.path for s in others)
+    return promised and speaking(seen).isdisjoint(others)
 
 
 def _event(source: Source, kind: str, message: str, fields: dict[str, Value], text: str) -> Event:

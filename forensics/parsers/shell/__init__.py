@@ -26,12 +26,12 @@ from forensics.parsers.shell.forms import (
     JOB,
     KINDS,
     MEMBER,
-    SIGNALS,
     SIGNALS_IN_ANY_CASE,
     TEE,
     ZSH,
 )
 from forensics.text.quote import quote
+from forensics.text.signals import SIGNALS
 
 _NUMBERS = frozenset({"pid", "script_line", "errno", "exit_code"})
 _LONGEST = 4000

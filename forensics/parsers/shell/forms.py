@@ -5,25 +5,8 @@ from __future__ import annotations
 import re
 
 from forensics.text.lazy import lazy
+from forensics.text.signals import SIGNALS
 
-SIGNALS = {
-    "Hangup": 1,
-    "Interrupt": 2,
-    "Quit": 3,
-    "Illegal instruction": 4,
-    "Trace/breakpoint trap": 5,
-    "Aborted": 6,
-    "Bus error": 7,
-    "Floating point exception": 8,
-    "Killed": 9,
-    "User defined signal 1": 10,
-    "Segmentation fault": 11,
-    "User defined signal 2": 12,
-    "Alarm clock": 14,
-    "Terminated": 15,
-    "CPU time limit exceeded": 24,
-    "File size limit exceeded": 25,
-}
 SIGNALS_IN_ANY_CASE = {name.lower(): number for name, number in SIGNALS.items()} | {"abort": 6, "hangup": 1}
 _DIED = "|".join(map(re.escape, SIGNALS))
 _CORE = r"(?P<core> {1,40}\(core dumped\))?"
