@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.healthy.trainers import bar, clock, falling, lines
+from tests.healthy.forms import bar, clock, falling, lines
 
 RAISED = 'step 1 loss 2\nTraceback (most recent call last):\n  File "a.py", line 1, in <module>\nValueError: old\n'
 

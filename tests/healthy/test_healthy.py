@@ -13,8 +13,9 @@ from forensics.model import Report
 from forensics.rulebook.load import Rulebook, load
 from tests.cli.program import run
 from tests.healthy.folders import FOLDERS, UNFINISHED, steps
+from tests.healthy.forms import Trained
 from tests.healthy.harmless import HARMLESS, Harmless
-from tests.healthy.trainers import TRAINED, Trained
+from tests.healthy.trainers import TRAINED
 
 
 @cache
