@@ -156,6 +156,8 @@ def _root(live: Sequence[Candidate], end: Outcome) -> Candidate | None:
     tiers = (
         [c for c in program if c.severity == "error" and c.hint == "cause"],
         [c for c in program if c.severity == "error"],
+        # A warning that led to an error is worth more than what is odd about the capture of it.
+        [c for c in program if c.hint == "cause" and any(e.severity == "error" and c.id in e.because for e in live)],
         [] if end.good else [c for c in capture if c.severity == "error" and c.hint == "cause"],
         [c for c in program if c.severity == "warning" and c.hint == "cause"],
         [] if end.good else capture,
