@@ -193,6 +193,21 @@ REINFORCEMENT = (
 
 SERVERS = (
     Trained(
+        "ray-tune",
+        dedent("""\
+            2026-03-01 10:00:00,120\tINFO worker.py:1821 -- Started a local Ray instance.
+            == Status ==
+            Current time: 2026-03-01 10:34:49 (running for 00:34:49.10)
+            Using AsyncHyperBand: num_stopped=4
+            Number of trials: 2/2 (2 TERMINATED)
+            | train_fn_8d1a2_00000 | TERMINATED | 192.168.4.20:41498 | 0.01  |     20 |
+            | train_fn_8d1a2_00001 | TERMINATED | 192.168.4.20:41026 | 0.001 |      4 |
+
+            2026-03-01 10:34:50,520\tINFO tune.py:1041 -- Total run time: 2089.88 seconds (2089.10 seconds for the tuning loop).
+            """),
+        None,
+    ),
+    Trained(
         "vllm-server",
         dedent("""\
             INFO 03-01 10:00:00 api_server.py:840] vLLM API server version 0.6.4

@@ -28,7 +28,7 @@ TRIGGERS = (
     "eached max", "eached the max", "max_steps", "inished in", "inished!", "inished.", "un complete", "un finished",
     "ob complete", "ob finished", "xperiment ", "cript finished", "ll done", "DONE", "Done", "done",
     "uccessfully completed", "uccessfully finished", "ompleted successfully", "inished successfully",
-    "results aggregated",
+    "results aggregated", "the tuning loop",
        "hutdown complete", "inished server process", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ",
     "Rendezvous complete for workers", "restart_count=", "will restart worker group", "Restarting worker group",
     "ttempt ", "torch 2.", "torch 1.", "torch==", "torch: ", "PyTorch", "NCCL version ", "vLLM ", "ransformers version",
@@ -83,6 +83,7 @@ _WEAK: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (lazy(r"Signaling Trainer to stop"), "early-stopping"),
     (lazy(r"\b(?:Early stopping, best|Did not meet early stopping\. Best) iteration is\b"), "early-stopping"),
+    (lazy(r"\bTotal run time: [\d.]{1,16} seconds \([\d.]{1,16} seconds for the tuning loop\)"), "ray-tune"),
     (lazy(r"\bSaving results aggregated\b"), "evaluation"),  # lm-evaluation-harness, before its table
     (lazy(r"\bApplication shutdown complete\b|\bFinished server process \[\d{1,10}\]"), "server"),
     (
