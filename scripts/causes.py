@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -33,7 +34,9 @@ def _tables(book: Rulebook) -> Iterator[str]:
         yield f"## {family}\n"
         yield "| id | cause | looks like | first fix |\n| --- | --- | --- | --- |"
         for rule in members:
-            fix = prose(_plain(rule.fix[0].title)) if rule.fix else ""
+            # A fix with a condition is for some of the cases only.
+            fixes = [f for f in rule.fix if not f.when] or rule.fix
+            fix = prose(_plain(fixes[0].title)) if fixes else ""
             yield f"| {code(rule.id)} | {escape(_plain(rule.title))} | {_example(rule, book)} | {_cell(fix)} |"
         yield ""
 
@@ -43,7 +46,10 @@ def _example(rule: Rule, book: Rulebook) -> str:
     case = next(case for case in rule.case if case.fires)
     report = analyze_files(files_of(case), book)
     place = next(f.evidence[0] for f in report.findings if f.id == rule.id)
-    line = next((row.strip() for row in place.text.splitlines() if row.strip()), "")
+    rows = [row.strip() for row in place.text.splitlines() if row.strip()]
+    patterns = [re.compile(signal.pattern) for signal in rule.signal if signal.pattern]
+    telling = [row for row in rows if any(pattern.search(row) for pattern in patterns)]
+    line = (telling or rows or [""])[0]
     if not line:
         return escape(f"{place.path} of {format_size(0)}")
     return code(line if len(line) <= WIDEST else f"{line[:WIDEST].rstrip()} …", cell=True)

@@ -52,8 +52,13 @@ def command(script: Sequence[str], rules: Sequence[str], *, fix: bool) -> None:
 def _given(script: Sequence[str]) -> tuple[str, str, Path | None]:
     """Return name, text and path of what is to be looked at: one file, or a command line."""
     path = Path(script[0])
+    if len(script) > 1 and any(map(_is_line, script)):
+        # Quoted once more it would be one word, and nothing in it would be seen.
+        raise click.UsageError("give the whole command line as one word, with options before --")
     if len(script) > 1 or (" " in script[0] and not path.exists()):
         return "command", (script[0] if len(script) == 1 else shlex.join(script)) + "\n", None
+    if path.is_dir():
+        raise click.UsageError(f"{path} is a folder; give a script in it")
     if not path.is_file():
         raise click.UsageError(f"no such script: {path}")
     try:
@@ -64,11 +69,16 @@ def _given(script: Sequence[str]) -> tuple[str, str, Path | None]:
     return str(path), text, path
 
 
+def _is_line(word: str) -> bool:
+    """Tell whether a word is a command line of its own: `python train.py | tee log`."""
+    return " " in word and any(mark in word for mark in ("|", ">", "&&", ";", "2>&1"))
+
+
 def _lines(found: Preflight) -> Iterator[str]:
     from forensics.text.ansi import visible
 
     if not found.hazards:
-        yield f"{visible(found.name)}: nothing here endangers the evidence of the run"
+        yield f"{visible(found.name)}: no hazard found"
         return
     for hazard in found.hazards:
         place = hazard.evidence[0]

@@ -103,7 +103,7 @@ def test(identity: str | None, rules: Sequence[str]) -> None:
     help="The folder of rules.",
 )
 def new(identity: str, folder: str) -> None:
-    """Write the skeleton of a rule, with every key explained.
+    """Write the skeleton of a rule, with the keys explained that most rules need.
 
     ID is family.kebab-cause; the file is DIR/family/kebab-cause.toml.
 

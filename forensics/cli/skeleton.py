@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def skeleton(identity: str) -> str:
-    """Return a rule file for a cause, every key explained where it stands."""
+    """Return a rule file for a cause, its keys explained where they stand."""
     message = f"{identity.partition('.')[2].replace('-', ' ')} (replace this by what the program prints)"
     return TEMPLATE.replace("@ID@", identity).replace("@MESSAGE@", message).replace("@PATTERN@", _literal(message))
 
@@ -14,7 +14,7 @@ def _literal(message: str) -> str:
 
 
 TEMPLATE = r"""# @ID@: the id is the path, so moving the file renames the cause.
-# The format is described in docs/rules.md; `dflash-forensics rules test @ID@` runs the cases.
+# The format is described in docs/rules.md; `dflash-forensics rules test @ID@ --rules DIR` runs the cases.
 
 title = 'One line for the head of a report, without a full stop'
 severity = 'error'      # error: the run ended or its result is wrong; warning: it cost speed or quality; info
@@ -27,7 +27,7 @@ message looks the way it does.
 references = []         # where the wording or the mechanism is documented
 explains = []           # ids (or 'comm.*') of what follows from this cause and must not be called the root
 
-# Captures of the patterns, and what they are: str int float size kib hex ms s list path signal.
+# Captures of the patterns, and what they are: str int float size kib hex ms s list path signal bool count.
 # A capture that is not listed here is refused.
 [facts]
 missing_path = 'path'

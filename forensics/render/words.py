@@ -114,7 +114,7 @@ def hazards(report: Report) -> str:
         return ""
     scripts = list(dict.fromkeys(place.path for finding in found for place in finding.evidence))
     commands = " and ".join(f"`dflash-forensics preflight {_within(report.run.path, s)}`" for s in scripts[:2])
-    return f"{count(len(found), 'hazard')} in how the run is launched; to see what, and the change: {commands}"
+    return f"{count(len(found), 'kind')} of hazard in how the run is launched; to see what, and the change: {commands}"
 
 
 def _within(run: str, path: str) -> str:

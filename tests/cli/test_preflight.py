@@ -5,6 +5,8 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import pytest
+
 from tests.cli.program import ROOT, run
 
 STORY = ROOT / "samples" / "001-story" / "run" / "launch.sh"
@@ -27,7 +29,7 @@ def test_a_sound_script_passes(tmp_path: Path) -> None:
     script.write_text("export PYTHONUNBUFFERED=1\npython3 train.py >> train.log 2>&1\necho $? > exit_code\n")
     done = run("preflight", str(script))
     assert (done.returncode, done.stderr) == (0, b"")
-    assert b"nothing here endangers" in done.stdout
+    assert b"no hazard found" in done.stdout
 
 
 def test_fix_writes_beside_and_never_over(tmp_path: Path) -> None:
@@ -67,3 +69,20 @@ def test_nothing_of_a_script_is_run(tmp_path: Path) -> None:
     run("preflight", str(script), "--fix")
     assert not (tmp_path / "ran").exists()
     assert not (tmp_path / "ran2").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--", "python train.py 2>&1 | tee train.log", "--fix"], b"one word"),
+        ([str(STORY.parent)], b"is a folder"),
+        ([str(STORY.parent / "none.sh")], b"no such script"),
+    ],
+    ids=["an option behind a quoted command line", "a folder", "nothing"],
+)
+def test_what_cannot_be_looked_at_is_said_and_never_called_sound(words: list[str], said: bytes) -> None:
+    """A slip on the command line must not read as approval of the launch."""
+    done = run("preflight", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert b"no hazard" not in done.stdout

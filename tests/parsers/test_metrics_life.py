@@ -204,6 +204,7 @@ def test_attempts() -> None:
         ("INFO | torch 2.11.0+cu130 cuda 13.0 device NVIDIA H200 x1", [("torch", "2.11.0+cu130"), ("cuda", "13.0")]),
         ("NCCL version 2.28.9+cuda13.0", [("nccl", "2.28.9+cuda13.0")]),
         ("INFO 02-03 04:05:06 api_server.py:585] vLLM API server version 0.6.3.post1", [("vllm", "0.6.3.post1")]),
+        ("[    0.430540] Block layer SCSI generic (bsg) driver version 0.4 loaded (major 248)", []),
         ("| NVIDIA-SMI 515.86.01    Driver Version: 515.86.01    CUDA Version: 11.7     |", [("driver", "515.86.01"), ("cuda", "11.7")]),
         ("PyTorch version 2.0.1+cu118 available.", [("torch", "2.0.1+cu118")]),
         ("The CUDA version on the system (11.7) does not match with the version (11.6) torch was compiled with.", []),

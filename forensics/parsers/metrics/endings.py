@@ -122,13 +122,14 @@ _COUNT = lazy(r"\brestart_count=(\d{1,9})")
 _ATTEMPT = lazy(r"[\s=#*-]{0,20}(?:starting |running |begin )?(?:run )?attempt\s{0,2}#?(\d{1,6})\b", re.IGNORECASE)
 _VERSION = lazy(
     r"(?<![\w/.-])(?P<name>torch(?:vision|audio)?|pytorch|cuda|cudnn|nccl|vllm|transformers|accelerate|deepspeed|python"
-    r"|(?:pytorch[-_ ])?lightning|flash[-_]attn|triton|jax|tensorflow|megatron-core|nemo|driver|trl|peft|xformers)"
+    r"|(?:pytorch[-_ ])?lightning|flash[-_]attn|triton|jax|tensorflow|megatron-core|nemo|trl|peft|xformers"
+    r"|driver(?=\D{1,20}\d{3}))"  # many drivers have versions; NVIDIA's have three digits
     r"(?:[-_ ]?(?:api server )?version['\"]?)?(?: ?==? ?|: ?|\s)['\"(]?v?(?P<version>\d{1,4}\.\d{1,4}[\w.+]{0,40})",
     re.IGNORECASE | re.ASCII,
 )
 _ADVICE = lazy(
     r"requir|need|minimum|>=|<=|support|upgrade|downgrade|deprecat|since|instead|compiled with|match|will be|future"
-    r"|older|newer|recommend|install it|please",
+    r"|older|newer|recommend|install it|please|in PyTorch \d[\d.]+ and",
     re.IGNORECASE,
 )
 _TWO_PARTS = frozenset({"cuda", "driver", "python"})
