@@ -35,6 +35,7 @@ _MAY_BEGIN = lazy(
 _LEVEL_IN_HEAD = lazy(rf"\b(?:{LEVEL_WORDS})\b")
 _SHARD_IN_HEAD = lazy(r" ((?:[DPTE]P\d+ ?)+)\]")
 _SYSLOG_TIME = lazy(r"[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:")
+_SPACED_TIME = lazy(r" \[20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _JSON_MESSAGE = lazy(r'"(?:log|msg|message)" ?: ?"')
 
 
@@ -56,6 +57,8 @@ def peel(line: Line, context: Context) -> Record:
         text = _unwrap(text, found)
     at = 0
     for _ in range(_MOST):
+        if text.startswith(" [20", at) and _SPACED_TIME.match(text, at):
+            at += 1  # Megatron prints a blank before the time of its progress records
         if not _may_go_on(text, at, found):
             break
         after = _next(text, _stamp(text, at, found, context), found, context)

@@ -141,6 +141,16 @@ def test_a_message_behind_a_head_keeps_its_first_words() -> None:
         assert record(f"2026-11-29 12:50:41 INFO {message}").text == message
 
 
+@pytest.mark.parametrize("label", ["", "7: "])
+def test_a_blank_before_a_time_in_brackets_hides_it_not(label: str) -> None:
+    """Megatron's progress records begin with a blank, also behind a label of srun; indented text is left alone."""
+    step = " [2024-04-18 22:13:18] iteration      360/    4000 | lm loss: 9.9E+00 |"
+    read = record(label + step)
+    assert read.time == datetime(2024, 4, 18, 22, 13, 18, tzinfo=UTC).timestamp()
+    assert read.text.startswith("iteration")
+    assert record(" [2024] of the run").text == " [2024] of the run"
+
+
 def test_json_logs_are_unwrapped_only_where_they_carry_a_message() -> None:
     """Docker's and structured loggers' lines give message, time, level and rank; other JSON stays."""
     docker = json.dumps({"log": "step 1\n", "stream": "stdout", "time": "2026-11-29T12:50:41Z"})
