@@ -9,7 +9,7 @@ from __future__ import annotations
 from forensics.text.lazy import lazy
 from forensics.text.peeled import Peeled, Peeler
 
-LABEL = lazy(r"(?=[ \d]{1,4}:|\d{5}:) {0,3}(\d{1,5}):(?: (?=\S| {2,}\S|\t)|$)")
+LABEL = lazy(r"(?=[ \d]{1,4}:|\d{5}:) {0,3}(\d{1,5}):(?: (?=\S| {2,}\S| \[20\d\d-|\t)|$)")
 """What `srun --label` puts before a line: the task's number, padded with blanks to the widest."""
 
 COMPOSE_FORM = r"([a-z][\w.]{0,60}(?:[-_][\w.]{1,60}){0,6}[-_]\d{1,4}) {2,20}\| ?"
