@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -131,7 +132,7 @@ class _Reader:
         self._dropped = 0
         self._times: list[float] = []
         self._clock = _Clock()
-        self._stamped: list[tuple[int, float]] = []
+        self._stamped = array("q"), array("d")  # a log may have millions of them
 
     def read(self, item: Input, plan: Plan, matcher: Matcher) -> Source:
         source = item.source
@@ -217,7 +218,9 @@ class _Reader:
         if not batch:
             return
         self._times += [r.time for r in (batch[0], batch[-1]) if r.time is not None]
-        self._stamped += [(r.line.number, r.time) for r in batch if r.time is not None]
+        stamped = [(r.line.number, r.time) for r in batch if r.time is not None]
+        self._stamped[0].extend(line for line, _ in stamped)
+        self._stamped[1].extend(time for _, time in stamped)
         claimed: set[int] = set()
         for parser in LINE_PARSERS:
             events = list(parser.parse(batch, self._context))

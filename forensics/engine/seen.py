@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ class Seen:
     """Sources, events and steps of one folder; `tails` holds the last lines of each text.
 
     `current` is the attempt in question: logs of a lower one belong to earlier tries.
-    `times` holds of each source which lines have a time, in the order of the lines.
+    `times` holds of each source the numbers of the lines that have a time, in order, and these times.
     `older` names further logs of earlier tries: siblings of one that was promised and is missing.
     """
 
@@ -27,7 +28,7 @@ class Seen:
     notes: list[str] = field(default_factory=list)
     current: int = 0
     older: set[str] = field(default_factory=set)
-    times: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+    times: dict[str, tuple[array[int], array[float]]] = field(default_factory=dict)
     _by_path: dict[str, Source] = field(default_factory=dict, init=False, repr=False, compare=False)
     _indexed: int = field(default=0, init=False, repr=False, compare=False)
 
@@ -47,10 +48,12 @@ class Seen:
         """Return the moments between which an event lies: those of the lines around one that has no time."""
         if event.time is not None:
             return event.time, event.time
-        stamped = self.times.get(event.path, [])
-        at = bisect_left(stamped, (event.line, float("-inf")))
-        before = stamped[at - 1][1] if at else float("-inf")
-        after = stamped[at][1] if at < len(stamped) else float("inf")
+        if event.path not in self.times:
+            return float("-inf"), float("inf")
+        lines, times = self.times[event.path]
+        at = bisect_left(lines, event.line)
+        before = times[at - 1] if at else float("-inf")
+        after = times[at] if at < len(times) else float("inf")
         # A clock that goes back between the two lines tells nothing.
         return (before, after) if before <= after else (float("-inf"), float("inf"))
 
