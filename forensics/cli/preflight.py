@@ -75,6 +75,7 @@ def _is_line(word: str) -> bool:
 
 
 def _lines(found: Preflight) -> Iterator[str]:
+    from forensics.render import words
     from forensics.text.ansi import visible
 
     if not found.hazards:
@@ -86,24 +87,14 @@ def _lines(found: Preflight) -> Iterator[str]:
         yield f"    {_cut(visible(place.text.strip()))}"
         for fix in hazard.fixes:
             yield f"    {fix.title}."
-    count = len(found.hazards)
     yield ""
-    yield f"{count} hazard{'s' if count > 1 else ''}; `explain ID` says more."
+    yield f"{words.count(len(found.hazards), 'hazard')}; `explain ID` says more."
     if found.diff:
         yield ""
         yield from (visible(line) for line in found.diff.splitlines())
-    left = {h.id for h in found.hazards if _kind(h.id) in found.mended.left}
-    if left:
+    if found.left:
         yield ""
-        yield f"Left to you: {', '.join(sorted(left))}"
-
-
-def _kind(identity: str) -> str:
-    """Return the event that a rule of hazards stands for."""
-    from forensics.rulebook.load import load
-
-    rule = load().rules.get(identity)
-    return rule.signal[0].kind[0] if rule and rule.signal[0].kind else ""
+        yield f"Left to you: {', '.join(found.left)}"
 
 
 def _cut(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forensics.analyze import analyze_files
-from forensics.model import Finding
+from forensics.model import SEVERITIES, Finding
 from forensics.rulebook.load import Rulebook
 from forensics.supervise.changes import Mended, mend
 
@@ -18,6 +18,8 @@ class Preflight:
     text: str
     hazards: tuple[Finding, ...]
     mended: Mended
+    left: tuple[str, ...]
+    """The ids of hazards that are left to a person."""
 
     @property
     def failed(self) -> bool:
@@ -40,7 +42,8 @@ def preflight(text: str, name: str, book: Rulebook) -> Preflight:
     """
     script = name if name.endswith((".sh", ".bash", ".sbatch", ".slurm")) else f"{name}.sh"
     report = analyze_files({script: text.encode("utf-8", "surrogateescape")}, book)
-    order = {"error": 0, "warning": 1, "info": 2}
     found = [f for f in report.findings if f.id.startswith("launch.")]
-    hazards = sorted(found, key=lambda f: (order[f.severity], f.evidence[0].line, f.id))
-    return Preflight(name, text, tuple(hazards), mend(text))
+    hazards = sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.evidence[0].line, f.id))
+    mended = mend(text)
+    left = {f.id for f in found if set(book.rules[f.id].signal[0].kind[:1]) & set(mended.left)}
+    return Preflight(name, text, tuple(hazards), mended, tuple(sorted(left)))
