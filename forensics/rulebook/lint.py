@@ -38,11 +38,6 @@ def lint(rule: Rule) -> Iterator[Problem]:
     yield from _proofs(rule)
 
 
-def anchors(signal: Signal) -> tuple[str, ...]:
-    """Return the literals that make the scan hand over a line this signal could match."""
-    return signal.anchors or required_literals(signal.pattern)
-
-
 def _signal(rule: Rule, signal: Signal) -> Iterator[str]:
     if not (signal.pattern or signal.kind or signal.frames):
         yield "a signal needs a pattern, a kind or frames"
@@ -58,7 +53,7 @@ def _signal(rule: Rule, signal: Signal) -> Iterator[str]:
             return
     for group in {re.sub(r"__\d$", "", g) for g in groups} - set(rule.facts):
         yield f"captures {group!r}, which [facts] gives no type"
-    if UNSPOKEN & set(signal.speaker) and not anchors(signal):
+    if UNSPOKEN & set(signal.speaker) and not (signal.anchors or required_literals(signal.pattern)):
         yield "no literal of 4 or more characters can be derived from the pattern: give `anchors`"
     for condition in signal.where:
         if parse(condition) is None:

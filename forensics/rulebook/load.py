@@ -94,20 +94,22 @@ def load(folders: Sequence[str] = (), *, cases: bool = False, builtin: bool = Tr
             if whole:  # the shipped ones were proved when they were shipped, and a start must be quick
                 problems.extend(lint(found))
         if not theirs:
-            literals = _literals(folder / LITERALS, digest.hexdigest())
+            literals = _literals(folder / LITERALS, _short(digest))
     problems.extend(_between(rules))
     if problems:
         raise RulebookError(sorted(problems, key=lambda p: (p.path, p.line)))
-    return Rulebook(rules, digest.hexdigest()[:12], frozenset(foreign), literals)
+    return Rulebook(rules, _short(digest), frozenset(foreign), literals)
+
+
+def _short(digest: Any) -> str:
+    return str(digest.hexdigest()[:12])
 
 
 def worked_out() -> bytes:
     """Return what the file of literals should hold for the shipped rules, as JSON."""
-    digest = hashlib.sha256()
-    for path in sorted(builtin_folder().rglob("*.toml")):
-        digest.update(path.read_bytes())
-    patterns = {signal.pattern for rule in load().rules.values() for signal in rule.signal if signal.pattern}
-    made = Literals(digest.hexdigest(), {pattern: required_literals(pattern) for pattern in sorted(patterns)})
+    book = load()
+    patterns = {signal.pattern for rule in book.rules.values() for signal in rule.signal if signal.pattern}
+    made = Literals(book.digest, {pattern: required_literals(pattern) for pattern in sorted(patterns)})
     return msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n"
 
 
