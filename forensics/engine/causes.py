@@ -10,7 +10,7 @@ from functools import cached_property, cmp_to_key
 from forensics.engine.match import Match
 from forensics.engine.outcome import Outcome, is_end
 from forensics.engine.progress import Progress
-from forensics.engine.seen import LOG_KINDS, Seen
+from forensics.engine.seen import LOG_KINDS, UNTIMED, Seen
 from forensics.model import SEVERITIES, Event, Role, Severity, Value
 from forensics.rulebook.groups import members
 from forensics.rulebook.schema import Rule
@@ -21,7 +21,6 @@ RECOVERED_AFTER = 2
 """Progress records of the same rank after a fault that make it a recovered one."""
 OTHERS_WENT_ON = 5
 """Progress records of the other ranks after a fault of one that reports none: they could not go on without it."""
-UNTIMED = float("-inf"), float("inf")
 _ANSWERED = {"nfs": "nfs-ok"}
 _OLD_S = 120.0
 _LATE_S = 900.0

@@ -50,6 +50,14 @@ def job_of(seen: Seen) -> dict[str, Value]:
     return {"job_id": jobs[0]} if jobs and len(set(named)) < 2 else {}
 
 
+def start_of(seen: Seen, path: str) -> dict[str, Value]:
+    """Return the command that the launch wraps: of that very script, else of the only one there is."""
+    started = list(seen.said("launch", "start"))
+    of_script = [e for e in started if e.path == path]
+    chosen = of_script or (started if len({e.path for e in started}) == 1 else [])
+    return {"start_command": chosen[0].fields["start_command"]} if chosen else {}
+
+
 def versions_of(seen: Seen, wanted: Iterable[str]) -> dict[str, Value]:
     """Return the driver's versions that nvidia-smi and /proc tell, of those wanted."""
     found: dict[str, Value] = {}

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from forensics import timeline
 from forensics.engine.causes import Candidate
-from forensics.engine.context import exit_of, job_of, ranks_of, versions_of
+from forensics.engine.context import exit_of, job_of, ranks_of, start_of, versions_of
 from forensics.engine.facts import derived
 from forensics.engine.match import Match
 from forensics.engine.seen import Seen
-from forensics.model import Evidence, Finding, Fix, Value
+from forensics.model import SEVERITIES, Evidence, Finding, Fix, Value
 from forensics.rulebook.conditions import holds
 from forensics.rulebook.schema import FixSpec
 from forensics.text.lazy import lazy
@@ -26,8 +26,7 @@ _ORDER = {"root": 0, "cause": 1, "consequence": 2, "note": 3}
 def findings(found: Iterable[Candidate], seen: Seen) -> tuple[Finding, ...]:
     """Return the findings, the root first, then its chain, then notes."""
     made = [_finding(c, seen) for c in found]
-    severity = {"error": 0, "warning": 1, "info": 2}
-    return tuple(sorted(made, key=lambda f: (_ORDER[f.role], severity[f.severity], len(f.because), f.id)))
+    return tuple(sorted(made, key=lambda f: (_ORDER[f.role], SEVERITIES.index(f.severity), len(f.because), f.id)))
 
 
 def _finding(candidate: Candidate, seen: Seen) -> Finding:
@@ -102,14 +101,14 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
     source = seen.source(event.path)
     if source is not None and source.pane_width:
         facts["pane_width"] = source.pane_width
-    if candidate.role == "root" and "last_step" not in facts:
-        facts |= _last_step(candidate, seen)
     if candidate.role == "root":
+        if "last_step" not in facts:
+            facts |= _last_step(candidate, seen)
         facts = {**job_of(seen), **versions_of(seen, candidate.rule.facts), **facts}
         if "exit_code" not in facts and "signal" not in facts:
             facts |= exit_of(seen, event.rank)
-    if candidate.role == "root" and "start_command" in candidate.rule.facts:
-        facts |= _start(event.path, seen)
+        if "start_command" in candidate.rule.facts:
+            facts |= start_of(seen, event.path)
     return facts
 
 
@@ -120,14 +119,6 @@ def _last_step(candidate: Candidate, seen: Seen) -> dict[str, Value]:
     before = [s for s in steps if s.path != event.path or s.line <= max(event.line, event.end_line)]
     last = timeline.last_step(before or steps)
     return {} if last is None else {"last_step": last}
-
-
-def _start(path: str, seen: Seen) -> dict[str, Value]:
-    """Return the command that the launch wraps: of that very script, else of the only one there is."""
-    started = list(seen.said("launch", "start"))
-    of_script = [e for e in started if e.path == path]
-    chosen = of_script or (started if len({e.path for e in started}) == 1 else [])
-    return {"start_command": chosen[0].fields["start_command"]} if chosen else {}
 
 
 def _first(matches: Iterable[Match], name: str) -> Value:

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 
 from forensics.model import Event, Expected, Line, Source, Step
 
+UNTIMED = float("-inf"), float("inf")
+"""The moments between which an event lies that nothing places in time."""
+
 
 @dataclass(slots=True)
 class Seen:
@@ -49,13 +52,13 @@ class Seen:
         if event.time is not None:
             return event.time, event.time
         if event.path not in self.times:
-            return float("-inf"), float("inf")
+            return UNTIMED
         lines, times = self.times[event.path]
         at = bisect_left(lines, event.line)
-        before = times[at - 1] if at else float("-inf")
-        after = times[at] if at < len(times) else float("inf")
+        before = times[at - 1] if at else UNTIMED[0]
+        after = times[at] if at < len(times) else UNTIMED[1]
         # A clock that goes back between the two lines tells nothing.
-        return (before, after) if before <= after else (float("-inf"), float("inf"))
+        return (before, after) if before <= after else UNTIMED
 
     def is_current(self, path: str) -> bool:
         """Tell whether a source belongs to the attempt in question, as artefacts do but those of an old folder."""

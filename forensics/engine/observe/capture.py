@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from forensics import timeline
+from forensics.engine.context import job_of
 from forensics.engine.observe.expected import PANES, promised_file, speaking
 from forensics.engine.outcome import outcome
 from forensics.engine.seen import LOG_KINDS, Seen
@@ -162,7 +163,7 @@ def _buffered(seen: Seen) -> Iterator[Event]:
         return
     fields: dict[str, Value] = {
         "signal": kill.fields.get("signal") or 9,
-        "job_id": _job(seen, kill),
+        "job_id": kill.fields.get("job_id") or job_of(seen).get("job_id"),
         "last_checkpoint_step": timeline.last_checkpoint(seen.events, seen.current_steps()),
         "last_step": timeline.last_step(seen.current_steps()),
     }
@@ -201,8 +202,3 @@ def _busy(seen: Seen) -> Event | None:
         if isinstance(load, tuple) and any(isinstance(x, int | float) and x >= _BUSY_PERCENT for x in load):
             return event
     return None
-
-
-def _job(seen: Seen, kill: Event) -> Value:
-    state = next((e.fields.get("job_id") for e in seen.said("scheduler", "job-state")), None)
-    return kill.fields.get("job_id") or state
