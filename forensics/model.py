@@ -101,6 +101,11 @@ class Event:
     fields: Fields = field(default_factory=_no_fields)
     also: tuple[Evidence, ...] = ()
 
+    @property
+    def place(self) -> Evidence:
+        """Return where it stands, with its words."""
+        return Evidence(self.path, self.line, self.end_line, self.text)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

@@ -8,6 +8,8 @@ from collections.abc import Set as AbstractSet
 from forensics import timeline
 from forensics.engine.context import job_of
 from forensics.engine.observe.expected import PANES, promised_file, speaking
+from forensics.engine.observe.gpus import loads
+from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import outcome
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Evidence, Source, Value
@@ -62,17 +64,8 @@ def _matters(seen: Seen, empty: Source, others: AbstractSet[str]) -> bool:
 
 
 def _event(source: Source, kind: str, message: str, fields: dict[str, Value], text: str) -> Event:
-    return Event(
-        speaker="observed",
-        kind=kind,
-        path=source.path,
-        line=source.lines,
-        end_line=source.lines,
-        text=text,
-        message=message,
-        time=source.ended,
-        fields={k: v for k, v in fields.items() if v is not None},
-    )
+    at = Evidence(source.path, source.lines, source.lines, text)
+    return observed(at, kind, message, fields, time=source.ended)
 
 
 def _copies(seen: Seen) -> Iterator[str]:
@@ -100,17 +93,8 @@ def _windows(seen: Seen) -> Iterator[Event]:
         full = next((s for s in seen.logs() if s.lines == count), None)
         if full is None:
             continue
-        yield Event(
-            speaker="observed",
-            kind="window",
-            path=event.path,
-            line=event.line,
-            end_line=event.end_line,
-            text=event.text,
-            message=f"{full.path} holds exactly the last {count} lines",
-            fields={"tail_lines": count},
-            also=(Evidence(full.path, 1, 1, ""),),
-        )
+        message = f"{full.path} holds exactly the last {count} lines"
+        yield observed(event.place, "window", message, {"tail_lines": count}, (Evidence(full.path, 1, 1, ""),))
 
 
 def _masked(seen: Seen) -> Iterator[Event]:
@@ -122,17 +106,8 @@ def _masked(seen: Seen) -> Iterator[Event]:
         return
     raised = next((e for e in seen.said("exception", "exception", "bare") if seen.is_current(e.path)), None)
     if raised or _stopped_short(seen):
-        yield Event(
-            speaker="observed",
-            kind="masked",
-            path=pipe.path,
-            line=pipe.line,
-            end_line=pipe.end_line,
-            text=pipe.text,
-            message="the status is that of the last command of the pipeline",
-            fields={"exit_code": 0},
-            also=(Evidence(zero.path, zero.line, zero.end_line, zero.text),),
-        )
+        message = "the status is that of the last command of the pipeline"
+        yield observed(pipe.place, "masked", message, {"exit_code": 0}, (zero.place,))
 
 
 def _stopped_short(seen: Seen) -> bool:
@@ -167,20 +142,7 @@ def _buffered(seen: Seen) -> Iterator[Event]:
         "last_checkpoint_step": timeline.last_checkpoint(seen.events, seen.current_steps()),
         "last_step": timeline.last_step(seen.current_steps()),
     }
-    yield Event(
-        speaker="observed",
-        kind="buffered",
-        path=at.path,
-        line=at.line,
-        end_line=at.end_line,
-        text=at.text,
-        message=text,
-        fields={k: v for k, v in fields.items() if v is not None},
-        also=(
-            Evidence(hazard.path, hazard.line, hazard.end_line, hazard.text),
-            Evidence(kill.path, kill.line, kill.end_line, kill.text),
-        ),
-    )
+    yield observed(at.place, "buffered", text, fields, (hazard.place, kill.place))
 
 
 def _kill(seen: Seen) -> Event | None:
@@ -197,8 +159,5 @@ def _kill(seen: Seen) -> Event | None:
 
 
 def _busy(seen: Seen) -> Event | None:
-    for event in seen.said("nvidia-smi", "snapshot"):
-        load = event.fields.get("utilization")
-        if isinstance(load, tuple) and any(isinstance(x, int | float) and x >= _BUSY_PERCENT for x in load):
-            return event
-    return None
+    looks = seen.said("nvidia-smi", "snapshot")
+    return next((e for e in looks if any(load >= _BUSY_PERCENT for load in loads(e))), None)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from forensics.engine.observe.observed import observed
 from forensics.engine.seen import Seen
 from forensics.model import Event, Evidence, Value
 
@@ -95,19 +96,8 @@ def _mismatch(events: Sequence[Event], seq: Value, operations: Mapping[int, str]
         Evidence(c.event.path, 0, 0, f"{seq}: {c.operation}{f' at {c.place}' if c.place else ''}")
         for _, c in sorted(calls.items())[:_NAMED]
     ]
-    return Event(
-        speaker="observed",
-        kind="mismatch",
-        path=first.path,
-        line=first.line,
-        end_line=first.end_line,
-        text=first.text,
-        message=str(fields["sentence"]),
-        time=first.time,
-        rank=first.rank,
-        fields=fields,
-        also=(*(Evidence(e.path, e.line, e.end_line, e.text) for e in rest[:3]), *recorded),
-    )
+    also = (*(e.place for e in rest[:3]), *recorded)
+    return observed(first.place, "mismatch", str(fields["sentence"]), fields, also, first.time, first.rank)
 
 
 def _told(rank: int, operation: str, calls: Mapping[int, _Call]) -> str:
@@ -123,15 +113,6 @@ def _silent(seen: Seen, timeouts: Sequence[Event]) -> Iterator[Event]:
     missing = sorted(r for r in known - waiting if r is not None)
     if waiting and len(missing) == 1 and len(known) > 2:
         first = min(timeouts, key=lambda e: (e.path, e.line))
-        yield Event(
-            speaker="observed",
-            kind="silent-rank",
-            path=first.path,
-            line=first.line,
-            end_line=first.end_line,
-            text=first.text,
-            message=f"every rank but {missing[0]} reports a time-out",
-            time=first.time,
-            rank=missing[0],
-            fields={"rank": missing[0], **{k: v for k, v in first.fields.items() if k in {"seq", "collective"}}},
-        )
+        message = f"every rank but {missing[0]} reports a time-out"
+        fields = {"rank": missing[0], **{k: v for k, v in first.fields.items() if k in {"seq", "collective"}}}
+        yield observed(first.place, "silent-rank", message, fields, time=first.time, rank=missing[0])

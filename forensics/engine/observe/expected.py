@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from forensics.engine.observe.gpus import empty
+from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import outcome
 from forensics.engine.seen import LOG_KINDS, Seen
-from forensics.model import Event, Evidence, Expected, Source, Value
+from forensics.model import Event, Expected, Source, Value
 from forensics.text.lazy import lazy
 
 _LOG_NAME = lazy(r"(?:log|out|err|txt|stdout|stderr)(?:\.\w+)?$|log", re.IGNORECASE)
@@ -66,7 +68,7 @@ def _expected(seen: Seen) -> Iterator[Expected]:
         if not path or path in told or not (folder or _LOG_NAME.search(path)):
             continue
         told.add(path)
-        promise = Evidence(event.path, event.line, event.end_line, event.text)
+        promise = event.place
         if folder:
             inside = any(f"/{_base(path)}/" in f"/{s.path}" for s in seen.sources)
             if inside:
@@ -138,17 +140,9 @@ def _missing(seen: Seen, item: Expected, looked_for: list[Event]) -> Event:
         "last_existing_log": item.nearest,
         "sentence": _reason(seen, item.path),
     }
-    return Event(
-        speaker="observed",
-        kind="missing-here" if outcome(seen).good else "missing",
-        path=place.path,
-        line=place.line,
-        end_line=place.end_line,
-        text=place.text,
-        message=f"{item.path} was promised here and does not exist",
-        fields={k: v for k, v in fields.items() if v is not None},
-        also=tuple(Evidence(e.path, e.line, e.end_line, e.text) for e in looked_for[:1]),
-    )
+    kind = "missing-here" if outcome(seen).good else "missing"
+    message = f"{item.path} was promised here and does not exist"
+    return observed(place, kind, message, fields, tuple(e.place for e in looked_for[:1]))
 
 
 def _reason(seen: Seen, path: str) -> str | None:
@@ -174,8 +168,5 @@ def _reason(seen: Seen, path: str) -> str | None:
 
 
 def _idle(seen: Seen) -> bool:
-    last = None
-    for event in seen.said("nvidia-smi", "snapshot"):
-        last = event
-    used = last.fields.get("memory_used_bytes") if last else None
-    return isinstance(used, tuple) and bool(used) and all(isinstance(u, int) and u < 600 << 20 for u in used)
+    looks = list(seen.said("nvidia-smi", "snapshot"))
+    return bool(looks) and empty(looks[-1])

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 
 from forensics import timeline
+from forensics.engine.observe.observed import observed
 from forensics.engine.seen import Seen
 from forensics.model import Event, Evidence, Step, Value
 from forensics.text.lazy import lazy
@@ -180,18 +181,4 @@ def _place(step: Step) -> Evidence:
 
 
 def _event(step: Step, kind: str, text: str, fields: dict[str, Value], also: tuple[Evidence, ...]) -> Event:
-    return Event(
-        speaker="observed",
-        kind=kind,
-        path=step.path,
-        line=step.line,
-        end_line=step.line,
-        column=step.column,
-        text="",
-        message=text,
-        time=step.time,
-        rank=step.rank,
-        lane=step.lane,
-        fields={k: v for k, v in fields.items() if v is not None},
-        also=also,
-    )
+    return observed(_place(step), kind, text, fields, also, step.time, step.rank, step.lane)

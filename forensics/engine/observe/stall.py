@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from forensics import timeline
+from forensics.engine.observe.gpus import loads, memory
+from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import outcome
 from forensics.engine.seen import Seen
 from forensics.model import Event, Evidence, Source, Step, Value
@@ -19,17 +21,16 @@ RHYTHM = 20
 
 def observe(seen: Seen) -> Iterator[Event]:
     """Yield `silence` of a run that a time limit ended, and `stuck` of one that waits."""
-    steps = timeline.placed(seen.current_steps())
-    yield from _silence(seen, steps)
-    yield from _stuck(seen, steps)
+    yield from _silence(seen)
+    yield from _stuck(seen)
 
 
-def _silence(seen: Seen, steps: list[Step]) -> Iterator[Event]:
+def _silence(seen: Seen) -> Iterator[Event]:
     """A run ended by a time limit after it had stopped talking (status 124 of `timeout`)."""
     limits = [e for e in seen.said("status", "exit") if e.fields.get("exit_code") == 124]
     if not limits:
         return
-    timed = [s for s in steps if s.time is not None]
+    timed = [s for s in timeline.placed(seen.current_steps()) if s.time is not None]
     tails = [(path, lines) for path, lines in seen.tails.items() if lines and seen.is_current(path)]
     logs = {s.path for s in seen.logs()}
     for path, lines in tails:
@@ -40,53 +41,36 @@ def _silence(seen: Seen, steps: list[Step]) -> Iterator[Event]:
         if timed:
             fields["last_step"] = timeline.last_step(timed)
         text = "the run was ended by a time limit (status 124) after it had gone silent"
-        yield Event(
-            speaker="observed",
-            kind="silence",
-            path=path,
-            line=last.number,
-            end_line=last.end or last.number,
-            text=last.text,
-            message=text,
-            fields=fields,
-            also=(Evidence(limits[0].path, limits[0].line, limits[0].end_line, limits[0].text),),
-        )
+        at = Evidence(path, last.number, last.end or last.number, last.text)
+        yield observed(at, "silence", text, fields, (limits[0].place,))
         return
 
 
-def _stuck(seen: Seen, steps: list[Step]) -> Iterator[Event]:
+def _stuck(seen: Seen) -> Iterator[Event]:
     """A run with no end whose processes hold their GPUs, while all of them wait or nothing was said for long."""
+    dumps = list(seen.said("stack", "py-spy"))
+    idle = next((e for e in seen.said("nvidia-smi", "snapshot") if _holds(e) and not any(loads(e))), None)
+    if not dumps and idle is None:
+        return  # nobody looked: most runs need no more than this
+    steps = timeline.placed(seen.current_steps())
     log = next((s for s in seen.logs() if any(step.path == s.path for step in steps)), None)
     end = outcome(seen)
     if log is None or end.good or end.bad or end.signal is not None:
         return
-    looks = [e for e in seen.said("nvidia-smi", "snapshot") if _holds(e)]
-    waiting = [e for e in seen.said("stack", "py-spy") if _waits(e)]
-    dumped = sum(1 for _ in seen.said("stack", "py-spy"))
-    idle = next((e for e in looks if not any(_loads(e))), None)
     late = idle if idle is not None and _late(idle, log, steps) else None
-    all_wait = bool(waiting) and len(waiting) == dumped
-    if not late and not (all_wait and (idle or dumped > 1)):
+    waiting = dumps if all(map(_waits, dumps)) else []
+    if not late and not (waiting and (idle or len(dumps) > 1)):
         return
-    proof = [*(waiting if all_wait else ()), *([idle] if idle else ())]
+    proof = [*waiting, *([idle] if idle else ())]
     lines = [line for line in seen.tails.get(log.path, ()) if line.text.strip()]
     if not lines:
         return
     fields: dict[str, Value] = {"last_step": timeline.last_step(steps)}
     if late is not None and late.time is not None and log.ended is not None:
         fields["silent_ms"] = int((late.time - log.ended) * 1000)
-    yield Event(
-        speaker="observed",
-        kind="stuck",
-        path=log.path,
-        line=lines[-1].number,
-        end_line=lines[-1].end or lines[-1].number,
-        text=lines[-1].text[-400:],
-        message="the processes are there and wait; this is the last that was said",
-        time=log.ended,
-        fields={k: v for k, v in fields.items() if v is not None},
-        also=tuple(Evidence(e.path, e.line, e.end_line, e.text) for e in proof[:4]),
-    )
+    at = Evidence(log.path, lines[-1].number, lines[-1].end or lines[-1].number, lines[-1].text[-400:])
+    message = "the processes are there and wait; this is the last that was said"
+    yield observed(at, "stuck", message, fields, tuple(e.place for e in proof[:4]), log.ended)
 
 
 def _waits(event: Event) -> bool:
@@ -95,15 +79,8 @@ def _waits(event: Event) -> bool:
     return bool(main) and all("(idle)" in t for t in main)
 
 
-def _loads(event: Event) -> tuple[int | float, ...]:
-    load = event.fields.get("utilization")
-    return tuple(x for x in load if isinstance(x, int | float)) if isinstance(load, tuple) else ()
-
-
-def _holds(event: Event) -> bool:
-    used = event.fields.get("memory_used_bytes")
-    held = isinstance(used, tuple) and any(isinstance(u, int) and u >= HELD_BYTES for u in used)
-    return held and bool(_loads(event))
+def _holds(snapshot: Event) -> bool:
+    return any(used >= HELD_BYTES for used in memory(snapshot)) and bool(loads(snapshot))
 
 
 def _late(event: Event, log: Source, steps: list[Step]) -> bool:
