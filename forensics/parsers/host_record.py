@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from forensics.model import Context, Event, Value
 from forensics.text.lazy import lazy
+from forensics.text.quote import quote_lines
 from forensics.text.sizes import parse_size
 
 NEARLY_FULL = 98
@@ -90,19 +91,7 @@ class HostRecord:
 
 def _event(kind: str, lines: list[str], first: int, last: int, fields: dict[str, Value], context: Context) -> Event:
     """Build an event of the lines from index `first` to `last`."""
-    text = "\n".join(lines[first : last + 1])
-    return Event(
-        speaker="host",
-        kind=kind,
-        path=context.source.path,
-        line=first + 1,
-        end_line=last + 1,
-        text=text,
-        message=text.strip(),
-        rank=context.source.rank,
-        host=context.source.host,
-        fields={name: value for name, value in fields.items() if value is not None},
-    )
+    return quote_lines("host", kind, lines[first : last + 1], first + 1, context, fields)
 
 
 def _filesystems(lines: list[str], context: Context) -> Iterator[Event]:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from forensics.model import Context, Event, Record, Value
+from forensics.text.frames import innermost
 from forensics.text.lazy import lazy
 
 HEADER = "Traceback (most recent call last)"
@@ -40,8 +41,6 @@ _CHAIN = {
 }
 # A progress bar has no line end, so the last line of a traceback may stand right behind one.
 _GLUED = lazy(rf"(?:it/s|s/it|\])[^\w]{{0,4}}(?P<message>(?P<type>{_TYPE}(?:Error|Exception|Interrupt))(?:: .*)?)$")
-_FRAME = lazy(r'File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9}), in (?P<function>.{1,200})')
-_LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "<frozen", "<string>", "<eval_with_key>")
 _WHAT = lazy(r"\s*what\(\): {0,2}(?P<text>.*)")
 _THROWN = lazy(r"terminate called after throwing an instance of '(?P<type>[^']{1,200})'")
 # An appended log goes on with the next command or with progress, which is no part of the message.
@@ -238,7 +237,7 @@ def _event(block: _Block, kind: str, path: str) -> Event:
         "exception": block.type,
         "from_line": block.first.line.number,
         "frames": "\n".join(frames)[-_FRAME_CHARACTERS:],
-        **_innermost(frames),
+        **innermost(frames),
     }
     return Event(
         speaker="exception",
@@ -275,15 +274,6 @@ def _cpp(thrown: Record, what: Record, text: str, path: str) -> Event:
         pid=thrown.pid,
         fields={"exception": kind, "frames": ""},
     )
-
-
-def _innermost(frames: list[str]) -> dict[str, Value]:
-    """Return where the innermost frame outside the libraries stands."""
-    found = [m for m in map(_FRAME.search, frames) if m]
-    own = [m for m in found if not any(mark in m["file"] for mark in _LIBRARY)]
-    for match in (own or found)[-1:]:
-        return {"file": match["file"], "file_line": int(match["line"]), "function": match["function"]}
-    return {}
 
 
 PARSER = PythonException()

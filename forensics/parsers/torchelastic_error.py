@@ -16,11 +16,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forensics.model import Context, Event, Value
+from forensics.text.frames import innermost
 from forensics.text.lazy import lazy
 
 _TYPE = lazy(r"(?P<type>[A-Za-z_][\w.]{0,200})(?:: |$)")
-_FRAME = lazy(r'File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9}), in (?P<function>.{1,200})')
-_LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "<frozen", "<string>", "<eval_with_key>")
 _MOST = 1 << 22
 _LATEST = 4102444800.0  # 2100: a larger timestamp is not one
 
@@ -75,11 +74,7 @@ def _fields(message: str, stack: str) -> dict[str, Value]:
     fields: dict[str, Value] = {"frames": "\n".join(frames[: closing + 1])}
     if named:
         fields["exception"] = named["type"]
-    places = [match for match in map(_FRAME.search, frames) if match]
-    own = [match for match in places if not any(mark in match["file"] for mark in _LIBRARY)]
-    for match in (own or places)[-1:]:
-        fields.update(file=match["file"], file_line=int(match["line"]), function=match["function"])
-    return fields
+    return fields | innermost(frames)
 
 
 def _time(stamp: object) -> float | None:

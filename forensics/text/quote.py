@@ -49,6 +49,44 @@ def quote(
     )
 
 
+def quote_lines(
+    speaker: str,
+    kind: str,
+    lines: Sequence[str],
+    first: int,
+    context: Context,
+    fields: Mapping[str, Value] = NO_FIELDS,
+    time: float | None = None,
+    last: int | None = None,
+) -> Event:
+    """Build the event of lines of a file that is read as a whole, such as the rows of a table.
+
+    Args:
+        speaker: The voice, as its parser names it.
+        kind: What the lines are within that voice.
+        lines: The quoted lines.
+        first: The number of the first of them in the file, from 1.
+        context: Which file it is.
+        fields: Facts read out of the lines. None values are left out.
+        time: Seconds since the epoch, where the lines tell one.
+        last: The number of the last line that the event is about, where not all are quoted.
+    """
+    text = "\n".join(lines)
+    return Event(
+        speaker=speaker,
+        kind=kind,
+        path=context.source.path,
+        line=first,
+        end_line=first + len(lines) - 1 if last is None else last,
+        text=text,
+        message=text.strip(),
+        time=time,
+        rank=context.source.rank,
+        host=context.source.host,
+        fields={name: value for name, value in fields.items() if value is not None},
+    )
+
+
 def place(record: Record, context: Context) -> Evidence:
     """Return where a record stands, as evidence."""
     end = max(record.line.end, record.line.number)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from forensics.model import Context, Event, Value
 from forensics.text.lazy import lazy
+from forensics.text.quote import quote_lines
 from forensics.text.sizes import parse_size
 from forensics.text.timestamps import leading_time
 
@@ -130,19 +131,7 @@ def told(
 ) -> Event:
     """Build the event of one line."""
     line, text = where
-    return Event(
-        speaker="nvidia-smi",
-        kind=kind,
-        path=context.source.path,
-        line=line,
-        end_line=line,
-        text=text,
-        message=text.strip(),
-        time=time,
-        rank=context.source.rank,
-        host=context.source.host,
-        fields={name: value for name, value in fields.items() if value is not None},
-    )
+    return quote_lines("nvidia-smi", kind, [text], line, context, fields, time)
 
 
 def events(snapshots: Sequence[Snapshot], context: Context) -> Iterator[Event]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from forensics.model import Context, Event, Value
+from forensics.text.quote import quote_lines
 
 _QUOTED_LINES = 60
 
@@ -19,17 +20,5 @@ def tell(
     time: float | None = None,
 ) -> Event:
     """Build the event of the lines from index `first` to `last`; None values are left out of the fields."""
-    text = "\n".join(lines[first : min(last, first + _QUOTED_LINES) + 1])
-    return Event(
-        speaker="scheduler",
-        kind=kind,
-        path=context.source.path,
-        line=first + 1,
-        end_line=last + 1,
-        text=text,
-        message=text.strip(),
-        time=time,
-        rank=context.source.rank,
-        host=context.source.host,
-        fields={name: value for name, value in fields.items() if value is not None},
-    )
+    quoted = lines[first : min(last, first + _QUOTED_LINES) + 1]
+    return quote_lines("scheduler", kind, quoted, first + 1, context, fields, time, last + 1)
