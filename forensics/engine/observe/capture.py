@@ -35,19 +35,21 @@ def observe(seen: Seen) -> Iterator[Event]:
 
 
 def _damage(seen: Seen, source: Source, others: AbstractSet[str]) -> Iterator[Event]:
+    if source.state == "empty":
+        if _matters(seen, source, others):
+            yield _event(source, "empty", "the file holds nothing", {}, "")
+        return
+    if source.state not in {"nul-tail", "torn", "cut"}:
+        return
     steps = [s for s in seen.steps if s.path == source.path and s.series == "train"]
     fields: dict[str, Value] = {"last_step": timeline.last_step(steps)}
     tail = seen.tails.get(source.path, ())
     last = next((line for line in reversed(tail) if line.text.strip("\x00 ")), None)
     text = (last.text if last else "").replace("\x00", "")[-400:]
-    if source.state == "empty":
-        if not _matters(seen, source, others):
-            return
-        yield _event(source, "empty", "the file holds nothing", {}, "")
-    elif source.state == "nul-tail":
+    if source.state == "nul-tail":
         fields["nul_bytes"] = source.nul_bytes
         yield _event(source, "nul-tail", f"ends in {source.nul_bytes} NUL bytes", fields, text)
-    elif source.state in {"torn", "cut"}:
+    else:
         message = "the last line has no end" if source.state == "torn" else "the file ends at a block's end, in a line"
         yield _event(source, source.state, message, fields, text)
 
