@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from forensics.engine.phases import told_apart
 from forensics.engine.seen import LOG_KINDS, Seen
-from forensics.model import NO_FIELDS, Context, Event, Line, LineParser, Record, Source, Step, Value
+from forensics.model import NO_FIELDS, Context, Event, Line, Record, Source, Step, Value
 from forensics.parsers import FILE_PARSERS, LINE_PARSERS
 from forensics.parsers.metrics import STEP_HINT, complete, parse_step
 from forensics.rulebook.lint import UNSPOKEN
 from forensics.rulebook.load import Rulebook
-from forensics.scan import Hit, Matcher, Plan, Scan
+from forensics.scan import Matcher, Plan, Scan
 from forensics.sources import Found, Input
 from forensics.text.damage import rejoin
 from forensics.text.lazy import lazy_bytes
@@ -269,6 +269,3 @@ class _Reader:
         if self._times:
             return replace(source, started=min(self._times), ended=max(self._times))
         return source
-
-
-__all__ = ["Hit", "LineParser", "read"]

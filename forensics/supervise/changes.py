@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from forensics.parsers.launch_script.hazards import hazards
+from forensics.parsers.launch_script.hazards import hazards, targets
 from forensics.parsers.launch_script.promises import is_file
-from forensics.parsers.launch_script.scopes import MULTIPLEXERS, REMOTE, Scope, Script, option, read, runs
+from forensics.parsers.launch_script.scopes import Scope, option, read
 from forensics.text.shell import Command
 
 PASSES = 8
@@ -39,24 +39,20 @@ class Mended:
 
 def mend(text: str) -> Mended:
     """Return the script with as many hazards removed as can be by machine."""
-    before = _kinds(text)
+    before = left = _kinds(text)
     mended = text
     for _ in range(PASSES):
-        changed = next((c for c in _proposals(mended) if c != mended and _better(c, mended)), None)
-        if changed is None:
+        # A change counts if it removes hazards and adds none.
+        better = ((c, k) for c in _proposals(mended) if c != mended and (k := _kinds(c)) < left)
+        found = next(better, None)
+        if found is None:
             break
-        mended = changed
-    after = _kinds(mended)
-    return Mended(mended, tuple(sorted(before - after)), tuple(sorted(after)))
+        mended, left = found
+    return Mended(mended, tuple(sorted(before - left)), tuple(sorted(left)))
 
 
 def _kinds(text: str) -> set[str]:
     return {kind for _, kind, _ in hazards(read(text, {}))}
-
-
-def _better(changed: str, before: str) -> bool:
-    """Tell whether a change removes hazards and adds none."""
-    return _kinds(changed) < _kinds(before)
 
 
 def _proposals(text: str) -> Iterator[str]:
@@ -64,7 +60,7 @@ def _proposals(text: str) -> Iterator[str]:
     script = read(text, {})
     for scope in script.scopes:
         for command in scope.commands:
-            if not runs(command) or any(runs(c) for s in script.scopes if s.via is command for c in s.commands):
+            if id(command) not in scope.running or script.wraps(command):
                 continue
             if scope.via is not None:
                 yield _detached(text, scope, command)
@@ -84,7 +80,7 @@ def _detached(text: str, scope: Scope, command: Command) -> str:
     if found is None:
         return text
     start, end = found
-    members = [c for c in scope.commands if command.pipeline and c.pipeline == command.pipeline]
+    members = scope.members(command)
     window = next((c.text for c in members if c.name in {"tail", "head"}), None)
     log = next((w for c in members if c.name == "tee" for w in c.words[1:] if is_file(w)), None)
     log = log or next((r.target for c in (*members, command) for r in c.redirects if is_file(r.target)), None)
@@ -123,7 +119,7 @@ def _foreground(text: str, scope: Scope, command: Command) -> Iterator[str]:
 
 def _without_window(text: str, scope: Scope, command: Command) -> str:
     """Write everything to the file, and show the wanted part of it afterwards."""
-    members = [c for c in scope.commands if command.pipeline and c.pipeline == command.pipeline]
+    members = scope.members(command)
     window = next((c for c in members if c.name in {"tail", "head"}), None)
     found = _segment(text, scope, command)
     if window is None or found is None:
@@ -165,8 +161,8 @@ def _segment(text: str, scope: Scope, command: Command) -> tuple[int, int] | Non
         return None
     start = text.find(command.text)
     end = start + len(command.text)
-    for member in scope.commands:
-        if command.pipeline and member.pipeline == command.pipeline and member is not command:
+    for member in scope.members(command):
+        if member is not command:
             at = text.find(member.text, end)
             if at < 0:
                 return None
@@ -183,11 +179,8 @@ def _in_double_quotes(text: str, at: int) -> bool:
 
 
 def _logs(scope: Scope, command: Command) -> Iterator[str]:
-    members = [c for c in scope.commands if command.pipeline and c.pipeline == command.pipeline] or [command]
-    for member in members:
-        yield from (r.target for r in member.redirects if ">" in r.operator and is_file(r.target))
-        if member.name == "tee":
-            yield from (w for w in member.words[1:] if is_file(w))
+    for member in scope.members(command) or (command,):
+        yield from (target for target, _ in targets(member))
 
 
 def _last_line(lines: list[str], number: int) -> int:
@@ -199,6 +192,3 @@ def _last_line(lines: list[str], number: int) -> int:
 
 def _once(text: str, old: str, new: str) -> str:
     return text.replace(old, new) if text.count(old) == 1 else text
-
-
-__all__ = ["MULTIPLEXERS", "REMOTE", "Mended", "Script", "mend"]

@@ -10,7 +10,7 @@ here-document ...) are read as the scripts that they are. Events:
 - `start`: the run's own command, to be typed by hand (start_command)
 - `environment`, `session`, `time-limit` (limit_s), `include` (missing_path)
 - `masked-status`: a pipeline whose status is not the run's; `tail-window` (tail_lines)
-- the hazards of `hazards.HAZARDS`
+- the hazards that `hazards` lists
 - `unread`: what of the script was too much to read (the message says it); a note, not evidence
 """
 

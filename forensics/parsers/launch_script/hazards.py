@@ -1,7 +1,9 @@
 """What in a launch will cost the evidence when the run dies.
 
 Each hazard is an event whose kind a rule of the family `launch` explains and proves.
-`HAZARDS` names the kinds; the rules say what is wrong, the supervisor mends it.
+The rules say what is wrong, the supervisor mends it. Kinds: masked-status, tail-window,
+buffered, no-log-folder, relative-log, truncates-log, session-unchecked, no-remain-on-exit,
+start-unchecked, ssh-foreground, status-unrecorded, cache-removed, unwaited.
 """
 
 from __future__ import annotations
@@ -17,28 +19,12 @@ from forensics.parsers.launch_script.scopes import (
     Found,
     Scope,
     Script,
-    bare,
     option,
     python_words,
 )
 from forensics.text.lazy import lazy
 from forensics.text.shell import Command
 
-HAZARDS = (
-    "masked-status",
-    "tail-window",
-    "buffered",
-    "no-log-folder",
-    "relative-log",
-    "truncates-log",
-    "session-unchecked",
-    "no-remain-on-exit",
-    "start-unchecked",
-    "ssh-foreground",
-    "status-unrecorded",
-    "cache-removed",
-    "unwaited",
-)
 _WINDOWS = frozenset({"tail", "head", "grep"})
 _COUNT = lazy(r"-{1,2}(?:n|lines)?[= ]?(?P<count>\d{1,9})$")
 _VARIED = lazy(r"\$|%|\d{8}|`")
@@ -213,7 +199,7 @@ def _status(script: Script, scope: Scope, facts: _Whole) -> Iterator[Found]:
 
 def _logs(scope: Scope, facts: _Whole) -> Iterator[Found]:
     for command in scope.commands:
-        for target, appends in _targets(command):
+        for target, appends in targets(command):
             if not _is_run_output(scope, command):
                 continue
             folder = target.rpartition("/")[0]
@@ -226,7 +212,8 @@ def _logs(scope: Scope, facts: _Whole) -> Iterator[Found]:
                 yield command.line, "truncates-log", {"missing_path": target}
 
 
-def _targets(command: Command) -> Iterator[tuple[str, bool]]:
+def targets(command: Command) -> Iterator[tuple[str, bool]]:
+    """Yield the files that a command writes to by redirection or as `tee`, and whether it appends."""
     for redirect in command.redirects:
         if ">" in redirect.operator and is_file(redirect.target):
             yield redirect.target, ">>" in redirect.operator
@@ -270,6 +257,3 @@ def _sessions(scope: Scope, facts: _Whole) -> Iterator[Found]:
             yield command.line, "no-remain-on-exit", {"session": session}
         if not facts.looks_after(command):
             yield command.line, "start-unchecked", {"session": session}
-
-
-__all__ = ["HAZARDS", "bare", "hazards"]
