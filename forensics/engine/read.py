@@ -36,7 +36,8 @@ CLOCK_S = 120.0
 """Seconds by which a later line may be stamped earlier: ranks write past each other, clocks are set."""
 _UNREAD = frozenset({"checkpoint", "binary"})
 _PURE = frozenset({"nvidia-smi-csv", "nvidia-smi-xml", "nvidia-smi-dmon", "nvidia-smi-pmon", "exit-code",
-                   "torchelastic-error", "flight-recorder", "memory-snapshot", "launch-script", "config"})  # fmt: skip
+                   "torchelastic-error", "flight-recorder", "memory-snapshot", "torch-trace", "launch-script",
+                   "config"})  # fmt: skip
 _YEAR = lazy_bytes(rb"\b(20[1-4]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])[T _]|\d\d:\d\d:\d\d (20[1-4]\d)\b")
 
 

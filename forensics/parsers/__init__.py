@@ -26,6 +26,7 @@ from forensics.parsers import (
     ssh,
     stack_dump,
     tmux,
+    torch_trace,
     torchelastic_error,
     torchrun,
     usage,
@@ -59,4 +60,5 @@ FILE_PARSERS: tuple[FileParser, ...] = (
     host_record.PARSER,
     flight_recorder.PARSER,
     memory_snapshot.PARSER,
+    torch_trace.PARSER,
 )
