@@ -232,6 +232,8 @@ def _recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[i
         or (end.bad and event.rank is None and event.lane is not None)
     ):
         return False
+    if event.kind == "compile-failed" and end.good:
+        return True  # its file has no progress to recover by: the log says that the training went on without it
     done = ends.get(event.path, ())
     if done and not end.bad and (event.rank is None or event.rank in done or None in done):
         return True
