@@ -93,8 +93,10 @@ def _stacks(_base: str, text: str, lines: Sequence[str]) -> str | None:
     return "stack-dump" if _STACK_START.match(lines[0]) and _share(lines, _STACK_LINE) >= _MOST else None
 
 
-def _trace(_base: str, _text: str, lines: Sequence[str]) -> str | None:
-    return "torch-trace" if _TRACE.match(lines[0]) else None
+def _trace(base: str, _text: str, lines: Sequence[str]) -> str | None:
+    # A file whose beginning was lost starts within a payload, of which every line has a tab before it.
+    cut = lines[0].startswith("\t") and ("torch_trace" in base or any(_TRACE.match(line) for line in lines))
+    return "torch-trace" if cut or _TRACE.match(lines[0]) else None
 
 
 def _json(base: str, text: str, lines: Sequence[str]) -> str | None:

@@ -186,3 +186,10 @@ def test_a_document_is_no_voice_of_the_run(name: str) -> None:
     assert sniff(name, quoted) == "document"
     assert sniff("notes.md", quoted) != "document"
     assert sniff("readme.log", quoted) == "training-log"
+
+
+def test_a_trace_whose_beginning_was_lost_is_no_log() -> None:
+    """What torch.compile traced quotes whole programs and tracebacks: none of it was said by this run."""
+    tail = b'\tTraceback (most recent call last):\n\tValueError: x\nV1129 12:43:15.000001 12 torch/_dynamo/x.py:1] {"str": ["a", 0]}\n'
+    assert sniff("dedicated_log_torch_trace_rank_0_a1.log", tail) == "torch-trace"
+    assert sniff("trace.log", b"\tValueError: x\n") != "torch-trace"
