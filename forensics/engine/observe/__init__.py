@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from forensics.engine.observe import allocations, capture, collectives, expected, gpus, series, stall
+from forensics.engine.observe import allocations, capture, collectives, expected, gpus, series, slowdown, stall
 from forensics.engine.seen import Seen
 from forensics.model import Event
 
@@ -16,6 +16,7 @@ OBSERVERS: tuple[Callable[[Seen], Iterator[Event]], ...] = (
     expected.observe,
     capture.observe,
     series.observe,
+    slowdown.observe,
     stall.observe,
     collectives.observe,
     allocations.observe,

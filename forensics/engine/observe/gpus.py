@@ -2,18 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from statistics import median
 
 from forensics.engine.observe.observed import observed
 from forensics.engine.seen import Seen
-from forensics.model import Event
+from forensics.model import Event, Value
 
 IDLE_BYTES = 600 << 20
 """A card of a stopped job holds at most its driver's reserve."""
+MIN_SERIES = 8
+"""Snapshots of busy GPUs from which on one that stands out does so for a reason."""
+BUSY = 50
+"""Per cent of utilization of a GPU that works: only then does its clock tell of its speed."""
+SLOW_CLOCK = 0.8
+"""Share of the others' clock; boost clocks of sound cards of one kind differ by a few per cent."""
+BUSY_OTHERS = 90
+"""Per cent of utilization that ranks show which spin in a collective until the last one comes."""
 
 
 def observe(seen: Seen) -> Iterator[Event]:
-    """Yield `all-idle` for the last snapshot in which every GPU is empty and at 0 %.
+    """Yield `slow-gpu` and `lagging-gpu` of a series of snapshots, and `all-idle` of the last."""
+    yield from _stands_out(seen)
+    yield from _all_idle(seen)
+
+
+def _stands_out(seen: Seen) -> Iterator[Event]:
+    """One GPU that runs below the clock of its equals while all are busy, or is busy for less of the time."""
+    series: dict[tuple[str, int], list[Event]] = defaultdict(list)
+    for event in seen.said("nvidia-smi", "snapshot"):
+        if len(loads(event)) > 1 and seen.is_current(event.path):
+            series[event.path, len(loads(event))].append(event)
+    for shots in series.values():
+        busy = [e for e in shots if sorted(loads(e))[len(loads(e)) // 2] >= BUSY]
+        if len(busy) < MIN_SERIES or _mixed(busy[-1]):
+            continue
+        clocks = [row for e in busy if len(row := _row(e, "clock_mhz")) == len(loads(e))]
+        at, also = busy[0].place, (busy[-1].place,)
+        typical = [median(column) for column in zip(*(loads(e) for e in busy), strict=True)]
+        if len(clocks) >= MIN_SERIES:
+            speeds = [median(column) for column in zip(*clocks, strict=True)]
+            found, others = _lowest(speeds)
+            if typical[found] >= BUSY and speeds[found] < SLOW_CLOCK * others:
+                warm = [row[found] for e in busy if len(row := _row(e, "temperature")) > found]
+                fields: dict[str, Value] = {
+                    "device": _device(busy[0], found),
+                    "clock_mhz": speeds[found],
+                    "others_mhz": others,
+                    "temperature_c": median(warm) if warm else None,
+                }
+                text = f"GPU {found} runs at {speeds[found]:.0f} MHz where the others run at {others:.0f} MHz"
+                yield observed(at, "slow-gpu", text, fields, also, busy[0].time)
+        found, others = _lowest(typical)
+        if others >= BUSY_OTHERS and typical[found] < BUSY:
+            fields = {"device": _device(busy[0], found), "utilization": typical[found], "others_utilization": others}
+            text = f"GPU {found} is busy for {typical[found]:.0f} % of the time where the others are for {others:.0f} %"
+            yield observed(at, "lagging-gpu", text, fields, also, busy[0].time)
+
+
+def _lowest(values: Sequence[float]) -> tuple[int, float]:
+    """Return where the lowest value stands, and the lowest of the others: of all but one, not of half of them."""
+    found = min(range(len(values)), key=values.__getitem__)
+    return found, min(value for at, value in enumerate(values) if at != found)
+
+
+def _device(snapshot: Event, at: int) -> Value:
+    indices = snapshot.fields.get("indices")
+    return indices[at] if isinstance(indices, tuple) and at < len(indices) and indices[at] is not None else at
+
+
+def _mixed(snapshot: Event) -> bool:
+    """Tell whether the GPUs are of several kinds, which have clocks of their own."""
+    rows = (snapshot.fields.get(name) for name in ("names", "memory_total_bytes"))
+    return any(len(set(row)) > 1 for row in rows if isinstance(row, tuple))
+
+
+def _all_idle(seen: Seen) -> Iterator[Event]:
+    """The last snapshot, where every GPU is empty and at 0 %.
 
     After an end that somebody recorded, idle GPUs are what one expects, and say nothing.
     """
@@ -43,7 +109,12 @@ def memory(snapshot: Event) -> tuple[int, ...]:
     return tuple(used for used in row if isinstance(used, int)) if isinstance(row, tuple) else ()
 
 
+def _row(snapshot: Event, name: str) -> tuple[int | float, ...]:
+    """Return one measure of each GPU of a snapshot, as far as it is known."""
+    row = snapshot.fields.get(name)
+    return tuple(value for value in row if isinstance(value, int | float)) if isinstance(row, tuple) else ()
+
+
 def loads(snapshot: Event) -> tuple[int | float, ...]:
     """Return the utilization in percent of each GPU of a snapshot, as far as it is known."""
-    row = snapshot.fields.get("utilization")
-    return tuple(load for load in row if isinstance(load, int | float)) if isinstance(row, tuple) else ()
+    return _row(snapshot, "utilization")

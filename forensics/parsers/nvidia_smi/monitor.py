@@ -72,6 +72,7 @@ def _row(snapshot: Snapshot, index: int, row: dict[str, str]) -> None:
             utilization=integer(row.get("sm", "")),
             temperature=integer(row.get("gtemp", row.get("temp", ""))),
             power_w=real(row.get("pwr", "")),
+            clock_mhz=integer(row.get("pclk", "")),
             throttle=("thermal_violation",) if row.get("tviol", "0") not in {"0", "-"} else (),
         )
     )

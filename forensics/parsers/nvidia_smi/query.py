@@ -156,6 +156,8 @@ def _gpu(index: int, pci: str, entries: list[_Entry]) -> Gpu:
             gpu.utilization = integer(value)
         elif path in {"temperature/gpu_current_temp", "temperature/gpu_temp"}:
             gpu.temperature = integer(value)
+        elif path == "clocks/sm":
+            gpu.clock_mhz = integer(value)
         elif re.fullmatch(r"(?:gpu_)?power_readings/(?:average_|instantaneous_|instant_)?power_draw", path):
             gpu.power_w = gpu.power_w if gpu.power_w is not None else real(value)
     gpu.throttle = tuple(reason for reason, _ in _active(entries))

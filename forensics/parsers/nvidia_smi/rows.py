@@ -37,6 +37,7 @@ _TIME = lazy(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d")
 _BOARD = lazy(r"(?:NVIDIA|Tesla|Quadro|GeForce|GRID|TITAN|A\d{2,3}\b|H\d{3}\b|L\d{1,2}\b|RTX)")
 _SAME_INSTANT_S = 0.05
 _ONE_LISTING = 16  # rows without index or time: as many as this are the GPUs of one machine
+_CLOCK = ("clocks.sm", "clocks.current.sm", "clocks.gr", "clocks.current.graphics")
 _POWER = ("power.draw", "power.draw.instant", "power.draw.average")
 # A board without a fan may say "Unknown Error" about its fan; one that says it about these is gone.
 _VITAL = frozenset({"memory.used", "memory.total", "utilization.gpu", "temperature.gpu", *_POWER})
@@ -195,6 +196,7 @@ def _gpu(row: dict[str, str]) -> Gpu:
         utilization=integer(row.get("utilization.gpu", "")),
         temperature=integer(row.get("temperature.gpu", "")),
         power_w=real(_first(row, _POWER)),
+        clock_mhz=integer(_first(row, _CLOCK)),
         uncorrected=max((count for count in errors if count is not None), default=None),
         throttle=throttle + tuple(reason for reason in active if reason not in throttle and "idle" not in reason),
     )

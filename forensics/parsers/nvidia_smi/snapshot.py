@@ -15,7 +15,7 @@ MOST_SNAPSHOTS = 2000
 """More snapshots than this of one file are thinned out; `decimated` in their fields says so."""
 _QUOTED_LINES = 60
 _LOST = lazy(r"\[?(?:ERR!|GPU is lost|Unknown Error|GPU requires reset)\]?")
-_INTEGER = lazy(r"\s*(\d{1,15})(?:\.\d+)?\s*(?:%|C|MiB|MB)?\s*")
+_INTEGER = lazy(r"\s*(\d{1,15})(?:\.\d+)?\s*(?:%|C|MiB|MB|MHz)?\s*")
 _REAL = lazy(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*W?\s*")
 
 REASONS = (
@@ -35,7 +35,7 @@ FAULTY_REASONS = frozenset({"hw_slowdown", "sw_thermal_slowdown", "hw_thermal_sl
 
 @dataclass(slots=True)
 class Gpu:
-    """One GPU: sizes in bytes, utilization in per cent, temperature in C. None is unknown."""
+    """One GPU: sizes in bytes, utilization in per cent, temperature in C, SM clock in MHz. None is unknown."""
 
     index: int | None = None
     name: str | None = None
@@ -45,6 +45,7 @@ class Gpu:
     utilization: int | None = None
     temperature: int | None = None
     power_w: float | None = None
+    clock_mhz: int | None = None
     uncorrected: int | None = None
     throttle: tuple[str, ...] = ()
 
@@ -175,6 +176,8 @@ def _event(snapshot: Snapshot, context: Context) -> Event:
             "temperature": tuple(gpu.temperature for gpu in gpus),
             "power_w": tuple(gpu.power_w for gpu in gpus),
         }
+    if any(gpu.clock_mhz for gpu in gpus):
+        fields["clock_mhz"] = tuple(gpu.clock_mhz for gpu in gpus)
     if any(gpu.throttle for gpu in gpus):
         fields["throttle_reasons"] = tuple(" ".join(gpu.throttle) for gpu in gpus)
     if any(gpu.uncorrected for gpu in gpus):
