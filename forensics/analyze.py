@@ -36,6 +36,21 @@ from forensics.sources import Found, find, find_in_memory
 
 
 @dataclass(frozen=True, slots=True)
+class Analysis:
+    """A report, and what it does not carry but a judgement of the run may ask for.
+
+    `steps` are the progress records of the attempt in question, with their numbers;
+    `finished` tells whether somebody said that training came to its end; `reached_total`
+    whether the counter itself shows that.
+    """
+
+    report: Report
+    steps: tuple[Step, ...]
+    finished: bool
+    reached_total: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Collected:
     """What a run said, without a judgement: for the timeline."""
 
@@ -54,13 +69,20 @@ def analyze(
     (UTC otherwise). Raises SourceError if a path is not there, RulebookError if a rule
     is unsound, ValueError if `tz` is not a zone.
     """
+    return examine(paths, rules=rules, tz=tz, stdin=stdin).report
+
+
+def examine(
+    paths: Sequence[str], *, rules: Sequence[str] = (), tz: str | None = None, stdin: BinaryIO | None = None
+) -> Analysis:
+    """Return the report on a run together with its steps; arguments and errors as for `analyze`."""
     book = load(rules)
     return conclude(find(paths, stdin), book, tz)
 
 
 def analyze_files(files: Mapping[str, bytes], book: Rulebook, tz: str | None = None) -> Report:
     """Return the report on a run held in memory: name -> content."""
-    return conclude(find_in_memory(files), book, tz)
+    return conclude(find_in_memory(files), book, tz).report
 
 
 def trace_files(files: Mapping[str, bytes], book: Rulebook) -> list[Match]:
@@ -77,8 +99,8 @@ def events(paths: Sequence[str], *, tz: str | None = None, stdin: BinaryIO | Non
     return Collected((*seen.events, *observed), tuple(seen.steps), tuple(seen.sources), tuple(seen.notes))
 
 
-def conclude(found: Found, book: Rulebook, tz: str | None = None) -> Report:
-    """Return the report on sources that were found."""
+def conclude(found: Found, book: Rulebook, tz: str | None = None) -> Analysis:
+    """Return the analysis of sources that were found."""
     seen = read(found, book, _offset(tz))
     seen.events.extend(observe(seen))
     end = outcome(seen)
@@ -93,7 +115,7 @@ def conclude(found: Found, book: Rulebook, tz: str | None = None) -> Report:
     verdict, reason = judge(made, end, seen, {**known, **late})
     if verdict == "unknown" and reason:
         reason = f"unknown: {reason}"
-    return Report(
+    report = Report(
         run=_run(seen, end),
         verdict=verdict,
         restart_helps=root.restart if root else ("maybe" if verdict in {"failed", "unknown"} else "no"),
@@ -105,6 +127,8 @@ def conclude(found: Found, book: Rulebook, tz: str | None = None) -> Report:
         version=__version__,
         reason=reason,
     )
+    said = end.finished is not None or end.hinted is not None
+    return Analysis(report, tuple(timeline.placed(seen.current_steps())), said, end.reached_total)
 
 
 def _run(seen: Seen, end: Outcome) -> Run:

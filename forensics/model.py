@@ -30,6 +30,9 @@ Verdict: TypeAlias = Literal["healthy", "degraded", "failed", "unknown"]
 Restart: TypeAlias = Literal["no", "maybe", "yes"]
 State: TypeAlias = Literal["whole", "empty", "torn", "nul-tail", "cut", "window", "stale"]
 Read: TypeAlias = Literal["all", "partial", "skipped"]
+Level: TypeAlias = Literal["error", "warning", "note"]
+Standing: TypeAlias = Literal["pass", "fail", "unknown", "known", "ignored"]
+Status: TypeAlias = Literal["pass", "fail", "unknown"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
@@ -245,6 +248,38 @@ class Report:
     def root(self) -> Finding | None:
         """The finding to fix first, or None."""
         return next((f for f in self.findings if f.role == "root"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that a gate looked at: a finding, or a condition of the policy.
+
+    `name` is the finding's id, or `gate.` and what was asked for. `known` stands in the
+    baseline, `ignored` is what the policy lets pass; `reason` says why. `text` is one sentence.
+    """
+
+    name: str
+    standing: Standing
+    level: Level
+    text: str
+    evidence: tuple[Evidence, ...] = ()
+    finding: Finding | None = None
+    fingerprint: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a gate decided about a run, and everything it looked at."""
+
+    status: Status
+    report: Report
+    checks: tuple[Check, ...]
+    policy: str = ""
+
+    def of(self, *standings: Standing) -> tuple[Check, ...]:
+        """Return the checks that stand so, in their order."""
+        return tuple(check for check in self.checks if check.standing in standings)
 
 
 @dataclass(frozen=True, slots=True)

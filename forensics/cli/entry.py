@@ -1,7 +1,8 @@
 """From the command line to an exit status: every way a command can end, in one place.
 
-0: the command did its work. 1: `rules check` or `rules test` found a problem. 2: wrong
-usage, a path that is not there, a place that cannot be written, or a bug. 130: Ctrl-C.
+0: the command did its work. 1: `rules check` or `rules test` found a problem, `gate` failed a run.
+2: wrong usage, a path that is not there, a place that cannot be written, or a bug. 3: `gate` cannot
+tell. 130: Ctrl-C.
 """
 
 from __future__ import annotations

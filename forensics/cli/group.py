@@ -14,7 +14,7 @@ from forensics import __version__
 PROGRAM = "dflash-forensics"
 
 EPILOG = f"""\b
-Exit status: 0 done, 1 a rule or launch is unsound, 2 wrong usage or a bug.
+Exit status: 0 done, 1 unsound (a run, rule or launch), 2 wrong usage or a bug.
 Completion: eval "$(_DFLASH_FORENSICS_COMPLETE=bash_source {PROGRAM})"
 (zsh_source and fish_source for the other shells)
 """
@@ -45,7 +45,7 @@ class Group(click.Group):
 class LazyGroup(Group):
     """A group whose commands are named here and live in one module each."""
 
-    modules = ("analyze", "timeline", "explain", "preflight", "rules")
+    modules = ("analyze", "timeline", "gate", "explain", "preflight", "rules")
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the commands in the order of their use."""

@@ -1,4 +1,4 @@
-"""`preflight`: the hazards of a launch script, and the script without them."""
+"""`preflight`: the hazards of launch scripts, and the scripts without them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDTH = 80
 
 
 @click.command("preflight", context_settings={"ignore_unknown_options": False})
-@click.argument("script", metavar="SCRIPT | -- CMD", nargs=-1, required=True, type=click.Path())
+@click.argument("script", metavar="SCRIPT... | -- CMD", nargs=-1, required=True, type=click.Path())
 @click.option("--fix", is_flag=True, help="Write the mended script beside the old one.")
 @rules_option
 def command(script: Sequence[str], rules: Sequence[str], *, fix: bool) -> None:
@@ -37,16 +37,24 @@ def command(script: Sequence[str], rules: Sequence[str], *, fix: bool) -> None:
       dflash-forensics preflight start_training.sh --fix
       dflash-forensics preflight -- 'python train.py 2>&1 | tee train.log'
     """  # noqa: D301 - \b is click's mark for "keep these lines"
-    name, text, path = _given(script)
+    given = [_given((word,)) for word in script] if _are_scripts(script) else [_given(script)]
+    looked = []
     with explained():
         from forensics.rulebook.load import load
         from forensics.supervise.preflight import preflight
 
-        found = preflight(text, name, load(rules))
-    write("".join(f"{line}\n" for line in _lines(found)))
-    if fix:
-        _write_mended(found, path)
-    raise SystemExit(1 if found.failed else 0)
+        book = load(rules)
+        looked = [(preflight(text, name, book), path) for name, text, path in given]
+    write("".join(f"{line}\n" for found, _ in looked for line in _lines(found)))
+    for found, path in looked:
+        if fix:
+            _write_mended(found, path)
+    raise SystemExit(1 if any(found.failed for found, _ in looked) else 0)
+
+
+def _are_scripts(words: Sequence[str]) -> bool:
+    """Tell whether several files were given, as pre-commit does, and not a command with its arguments."""
+    return len(words) > 1 and all(Path(word).is_file() for word in words)
 
 
 def _given(script: Sequence[str]) -> tuple[str, str, Path | None]:

@@ -7,6 +7,7 @@ costs more than answering. Only `table`, `filter` and `write` load it.
 from forensics.timeline.epochs import through_epochs
 from forensics.timeline.questions import (
     Gaps,
+    durations,
     first_nonfinite,
     gaps,
     last_checkpoint,
@@ -23,6 +24,7 @@ from forensics.timeline.table import Format, filter, table, write, written  # no
 __all__ = [
     "Format",
     "Gaps",
+    "durations",
     "filter",
     "first_nonfinite",
     "gaps",

@@ -129,6 +129,19 @@ def last_step_of(
     return last_step(chosen)
 
 
+def durations(steps: Iterable[Step]) -> list[float]:
+    """Return the seconds of each step, in order: as the records say, else by the clock between numbered records."""
+    ordered = list(steps)
+    said = [s.step_time_s for s in ordered if s.step_time_s is not None]
+    if said:
+        return said
+    return [
+        (b.time - a.time) / (b.step - a.step)
+        for a, b in pairwise(ordered)
+        if a.time is not None and b.time is not None and a.step is not None and b.step is not None and b.step > a.step
+    ]
+
+
 def first_nonfinite(steps: Iterable[Step]) -> Step | None:
     """Return the step at which the loss became NaN or infinite and never recovered.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator
 from statistics import median
 
 from forensics import timeline
 from forensics.engine.observe.observed import observed
 from forensics.engine.seen import Seen
-from forensics.model import Event, Evidence, Step, Value
+from forensics.model import Event, Evidence, Value
 
 MIN_RECORDS = 5
 """Records on either side: the first steps compile, and are slow for that reason."""
@@ -22,8 +21,8 @@ def observe(seen: Seen) -> Iterator[Event]:
     """Yield `slower-eager` for the first recompile limit after which the same log shows slower steps."""
     for limit in seen.said("dynamo", "recompile-limit"):
         steps = [s for s in timeline.placed(seen.current_steps()) if s.path == limit.path and s.rank == limit.rank]
-        before = _durations([s for s in steps if s.line < limit.line])[-WINDOW:]
-        after = _durations(behind := [s for s in steps if s.line > limit.line])[:WINDOW]
+        before = timeline.durations([s for s in steps if s.line < limit.line])[-WINDOW:]
+        after = timeline.durations(behind := [s for s in steps if s.line > limit.line])[:WINDOW]
         if min(len(before), len(after)) < MIN_RECORDS:
             continue
         fast, slow = median(before), median(after)
@@ -39,15 +38,3 @@ def observe(seen: Seen) -> Iterator[Event]:
         at = Evidence(first.path, first.line, first.line, "", first.column)
         yield observed(at, "slower-eager", text, fields, (limit.place,), first.time, first.rank, first.lane)
         return
-
-
-def _durations(steps: Sequence[Step]) -> list[float]:
-    """Return the seconds of each step: as the record says, else from the clock between two numbered records."""
-    said = [s.step_time_s for s in steps if s.step_time_s is not None]
-    if said:
-        return said
-    return [
-        (b.time - a.time) / (b.step - a.step)
-        for a, b in pairwise(steps)
-        if a.time is not None and b.time is not None and a.step is not None and b.step is not None and b.step > a.step
-    ]
