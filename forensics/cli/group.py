@@ -14,7 +14,7 @@ from forensics import __version__
 PROGRAM = "dflash-forensics"
 
 EPILOG = f"""\b
-Exit status: 0 done, 1 unsound (a run, rule or launch), 2 wrong usage or a bug.
+Exit status: 0 done, 1 unsound (run, rule, launch), 2 wrong usage or a bug.
 Completion: eval "$(_DFLASH_FORENSICS_COMPLETE=bash_source {PROGRAM})"
 (zsh_source and fish_source for the other shells)
 """
