@@ -39,13 +39,15 @@ from forensics.sources import Found, find, find_in_memory
 class Analysis:
     """A report, and what it does not carry but a judgement of the run may ask for.
 
-    `steps` are the progress records of the attempt in question, with their numbers;
-    `finished` tells whether somebody said that training came to its end; `reached_total`
-    whether the counter itself shows that.
+    `steps` are the progress records of the attempt in question, with their numbers, and
+    `events` what all speakers and the observations said, of every attempt. `finished` tells
+    whether somebody said that training came to its end, `reached_total` whether the counter
+    itself shows that.
     """
 
     report: Report
     steps: tuple[Step, ...]
+    events: tuple[Event, ...]
     finished: bool
     reached_total: bool
 
@@ -128,7 +130,7 @@ def conclude(found: Found, book: Rulebook, tz: str | None = None) -> Analysis:
         reason=reason,
     )
     said = end.finished is not None or end.hinted is not None
-    return Analysis(report, tuple(timeline.placed(seen.current_steps())), said, end.reached_total)
+    return Analysis(report, tuple(timeline.placed(seen.current_steps())), tuple(seen.events), said, end.reached_total)
 
 
 def _run(seen: Seen, end: Outcome) -> Run:
