@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, cmp_to_key
 
 from forensics.engine.match import Match
@@ -17,6 +17,8 @@ from forensics.rulebook.schema import Rule
 
 SLACK_S = 2.0
 """Clocks of ranks and of the kernel may differ by this much."""
+REPORTED_LATE_S = 30.0
+"""The kernel writes at once what a program, whose GPU works on while it waits, reports only later."""
 RECOVERED_AFTER = 2
 """Progress records of the same rank after a fault that make it a recovered one."""
 OTHERS_WENT_ON = 5
@@ -63,12 +65,13 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     progress = Progress(seen.steps)
     machine = _Machine(seen)
     ends = _ends(seen)
+    at_work = bool(seen.current_steps())
     answers = {(e.path, e.kind, e.fields.get("server")): e.line for e in seen.said("kernel", *_ANSWERED.values())}
     found = []
     for group in groups.values():
         # What tmux itself says is of now, whatever run its panes show.
         current = [m for m in group if m.event.speaker == "tmux" or seen.is_current(m.event.path)]
-        related = [m for m in current if not machine.foreign(m.event)]
+        related = [m for m in current if not machine.foreign(m.event) and not _refuted(m, progress, at_work=at_work)]
         # A warning is no fault to recover from: what it warned of may show many steps later.
         lasting = [
             m
@@ -106,6 +109,13 @@ def _answered(event: Event, answers: Mapping[tuple[str, str, Value], int]) -> bo
     return answers.get((event.path, kind, event.fields.get("server")), 0) > event.line
 
 
+def _refuted(match: Match, progress: Progress, *, at_work: bool) -> bool:
+    """Tell whether the program worked before somebody said that it was never started: another command was not."""
+    if match.rule.id != "capture.never-started":
+        return False
+    return at_work if match.event.speaker == "status" else progress.all_before(match.event) > 0
+
+
 def _severity(match: Match) -> Severity:
     return match.signal.severity or match.rule.severity
 
@@ -119,6 +129,10 @@ def assign(found: Sequence[Candidate], end: Outcome) -> None:
         # The status says that it failed, so a fault that seemed to recover did not.
         for candidate in found:
             candidate.recovered = False
+        live = [c for c in found if c.active]
+    if _only_the_machine(live, end):
+        for candidate in live:
+            candidate.recovered = candidate.severity == "error"
         live = [c for c in found if c.active]
     for candidate in live:
         candidate.because = [
@@ -135,6 +149,18 @@ def assign(found: Sequence[Candidate], end: Outcome) -> None:
     for candidate in live:
         if candidate.role == "consequence" and not candidate.because:
             candidate.because = [root.id]
+
+
+def _only_the_machine(live: Sequence[Candidate], end: Outcome) -> bool:
+    """Tell whether the run came to a good end and only the kernel complains, of what came before: another's process."""
+    errors = [c for c in live if c.severity == "error"]
+    if not errors or not replace(end, hinted=None).good:
+        return False
+    said = end.finished.time if end.finished is not None else None
+    finish = said if said is not None else float("inf")
+    return all(m.event.speaker == "kernel" for c in errors for m in c.matches) and all(
+        c.start[0] <= finish + SLACK_S for c in errors
+    )
 
 
 def _role(candidate: Candidate, root: Candidate | None, live: Sequence[Candidate]) -> Role:
@@ -178,7 +204,8 @@ def _earlier(a: Candidate, b: Candidate) -> int:
     first, second = a.matches[0].event, b.matches[0].event
     if first.path == second.path and abs(a.rule.order - b.rule.order) < 20:
         return ((first.line, first.column) < (second.line, second.column) and -1) or 1
-    if a.start[1] + SLACK_S < b.start[0] or b.start[1] + SLACK_S < a.start[0]:
+    slack = _slack(first, second)
+    if a.start[1] + slack < b.start[0] or b.start[1] + slack < a.start[0]:
         return -1 if a.start[1] < b.start[0] else 1
     if a.rule.order != b.rule.order:
         return a.rule.order - b.rule.order
@@ -190,11 +217,17 @@ def _before(a: Candidate, b: Candidate) -> bool:
     first, last = a.matches[0].event, b.matches[-1].event
     if first.path == last.path and first.line == last.line:
         return True
+    slack = _slack(first, last) if last.speaker == "kernel" else SLACK_S
     if first.time is not None and last.time is not None:
-        return first.time <= last.time + SLACK_S
+        return first.time <= last.time + slack
     if first.path == last.path and first.rank == last.rank and "observed" not in {first.speaker, last.speaker}:
         return first.line <= last.end_line
-    return a.start[0] <= b.stop[1] + SLACK_S
+    return a.start[0] <= b.stop[1] + slack
+
+
+def _slack(first: Event, second: Event) -> float:
+    """Return by how many seconds the times of two lines may differ where they speak of one moment."""
+    return REPORTED_LATE_S if (first.speaker == "kernel") != (second.speaker == "kernel") else SLACK_S
 
 
 def _break_circles(live: Sequence[Candidate]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -41,6 +41,11 @@ class Progress:
     def all_after(self, event: Event) -> int:
         """Count the records on lines below an event, whoever wrote them."""
         return self._count(event.path, (event.end_line, _LAST), _ANY, _ANY)
+
+    def all_before(self, event: Event) -> int:
+        """Count the records on lines above an event, whoever wrote them."""
+        places: Sequence[_Place] = self._of(event.path).get((_ANY, _ANY), ())
+        return bisect_left(places, (event.line, 0))
 
     def reports(self, event: Event) -> bool:
         """Tell whether the event's rank, or nobody in particular, writes any record in the event's source."""

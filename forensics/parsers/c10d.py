@@ -21,7 +21,7 @@ from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
 _WORK = lazy(
-    r"WorkNCCL\(SeqNum=(?P<seq>\d{1,18}), OpType=(?P<collective>\w+)"
+    r"Work[A-Z]?CCL\((?:SeqNum=(?P<seq>\d{1,18}), )?OpType=(?P<collective>\w+)"
     r"(?:, TensorShape=\[(?P<shape>[\d, ]*)\])?"
     r"(?:, NumelIn=(?P<numel_in>\d{1,18}), NumelOut=(?P<numel_out>\d{1,18}))?"
     r", Timeout\(ms\)=(?P<timeout_ms>\d{1,18})\) ran for (?P<ran_ms>\d{1,18}) milliseconds"
@@ -31,7 +31,9 @@ _STATUS = lazy(
     r".{0,40}?[Ll]ast enqueued (?:NCCL )?work: (?P<enqueued>-?\d{1,18})"
     r", last completed (?:NCCL )?work: (?P<completed>-?\d{1,18})"
 )
-_GROUP = lazy(r"\[PG (?:ID )?(?P<pg>\d{1,18})[^\]]{0,200}?Rank (?P<group_rank>\d{1,18})\]")
+_GROUP = lazy(
+    r"\[PG (?:ID )?(?P<pg>\d{1,18})(?: PG GUID (?P<guid>[\w:.-]{1,80}))?[^\]]{0,200}?Rank (?P<group_rank>\d{1,18})\]"
+)
 _DUMP_STATUS = lazy(
     r"Last enqueued NCCL work: (?P<enqueued>-?\d{1,18}), last completed NCCL work: (?P<completed>-?\d{1,18})"
 )
@@ -40,7 +42,7 @@ _PEER = lazy(r"(?:connect to|host) [\[(]?(?P<node>[^\],() ]{1,200})[\])]?(?:, |:
 _RANK = lazy(r"\[Rank (?P<rank>\d{1,18})\]")
 _ERRNO = lazy(r"errno: (?P<errno>\d{1,18})")
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("teardown", lazy(r"Some NCCL operations have failed|To avoid data inconsistency, we are taking")),
+    ("teardown", lazy(r"Some [A-Z]CCL operations have failed|To avoid (?:data|this) inconsistency, we are taking")),
     ("watchdog", lazy(r"watchdog thread terminated with exception")),
     ("group-status", _STATUS),
     ("heartbeat", lazy(r"Heartbeat monitor timed out|watchdog got stuck for|possible GIL induced hang")),
@@ -49,7 +51,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("desync", lazy(r"lagging/dead/mismatched ranks|joined but didn't finish|but didn't join collective")),
     ("bind", lazy(r"server socket has failed to (?:bind|listen)|EADDRINUSE")),
     ("connect", lazy(r"client socket (?:has |cannot )|TCP client failed to connect|cannot be retrieved \(gai")),
-    ("store", lazy(r"recvValue failed|sendBytes failed|should dump\" flag|[Ww]ait timeout after")),
+    ("store", lazy(r"(?:recv|send)\w{1,20} failed on Socket|should dump\" flag|[Ww]ait timeout after")),
     ("device-guess", lazy(r"devices? used by this process (?:are|is) currently unknown|Guessing device ID")),
     ("gloo", lazy(r"ProcessGroupGloo|Unable to resolve hostname to a \(local\) address")),
 )  # fmt: skip
@@ -71,7 +73,7 @@ class C10d:
         "lagging/dead/mismatched",
         "didn't join collective",
         "GIL induced hang",
-        "NCCL operations have failed",
+        "CCL operations have failed",
         "taking the entire process down",
     )
     follow = 0
@@ -112,8 +114,9 @@ def _read(record: Record, context: Context) -> Event | None:
     rank = record.rank
     if rank is None and isinstance(group := fields.get("group_rank"), int):
         rank = group
-    if rank is None and (bracketed := _RANK.search(text)):
-        rank = int(bracketed["rank"])
+    if bracketed := _RANK.search(text):
+        fields.setdefault("group_rank", int(bracketed["rank"]))
+        rank = int(bracketed["rank"]) if rank is None else rank
     time = record.time
     if kind == "timeout" and time is not None and work:
         fields["waiting_since"] = time - int(work["ran_ms"]) / 1000

@@ -1,6 +1,7 @@
 """The GPU kernel's own voice: `printf` from a device-side assertion.
 
     .../IndexKernelUtils.cu:16: gather_kernel: block: [7,0,0], thread: [20,0,0] Assertion `ind < size` failed.
+    .../IndexKernel.hip:93: gather_kernel(): Device-side assertion `ind < size' failed.       (ROCm)
 
 One event for a run of lines with the same assertion (there is one per thread), with
 fields file, file_line, kernel, assertion, count. Source: aten/src/ATen/native/cuda.
@@ -17,8 +18,8 @@ from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
 _ASSERT = lazy(
-    r"(?P<file>[^\s:]{1,300}\.(?:cu|cuh|h|hpp|hip)):(?P<file_line>\d{1,18}): (?P<kernel>.{0,600}?): "
-    r"block: \[(?P<block>[\d,]+)\], thread: \[[\d,]+\] Assertion `(?P<assertion>.{1,400}?)` failed"
+    r"(?P<file>[^\s:]{1,300}\.(?:cu|cuh|h|hpp|hip|py)):(?P<file_line>\d{1,18}): (?P<kernel>.{0,600}?): "
+    r"(?:block: \[[\d,]+\], thread: \[[\d,]+\] Assertion `|Device-side assertion `)(?P<assertion>.{1,400}?)[`'] failed"
 )
 
 
@@ -26,7 +27,7 @@ class DeviceAssert:
     """See the module's text."""
 
     speaker = "device"
-    triggers = ("` failed.",)
+    triggers = ("` failed", "Device-side assertion `")
     follow = 0
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
@@ -35,7 +36,7 @@ class DeviceAssert:
         last: Record | None = None
         count = 0
         for record in records:
-            found = _ASSERT.search(record.text) if "Assertion `" in record.text else None
+            found = _ASSERT.search(record.text) if "ssertion `" in record.text else None
             same = found and first and found["assertion"] == first[1]["assertion"] and record.rank == first[0].rank
             if first and last and not same:
                 yield _event(first, last, count, context)

@@ -20,14 +20,17 @@ from forensics.text.quote import quote
 _LIMIT = lazy(r"torch\._dynamo hit config\.(?P<name>\w+) \((?P<limit>\d{1,18})\)")
 _FUNCTION = lazy(r"function: '(?P<function>[^']{1,300})' \((?P<where>[^)]{1,400})\)")
 _REASON = lazy(r"(?:last reason|reasons): +(?P<reason>.{1,2000})")
-_BREAK = lazy(r"Graph [Bb]reak (?:in user code at (?P<where>\S{1,400})|Reason: (?P<reason>.{1,1000}))")
+_BREAK = lazy(
+    r"Graph [Bb]reak(?:(?: \(user stack suppressed[^)]{0,80}\))? in user code at (?P<where>\S{1,400})"
+    r"| Reason: (?P<reason>.{1,1000})|: (?P<reason2>.{1,1000}?) from user code at )"
+)
 
 
 class Dynamo:
     """See the module's text."""
 
     speaker = "dynamo"
-    triggers = ("torch._dynamo hit config.", "Graph break in user code", "Graph Break Reason")
+    triggers = ("torch._dynamo hit config.", "Graph break", "Graph Break Reason")
     follow = 4
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
@@ -51,7 +54,9 @@ class Dynamo:
                     yield open_
                     open_ = None
                 if found := _BREAK.search(record.text):
-                    yield quote("dynamo", "graph-break", [record], context, found.groupdict())
+                    told = found.groupdict()
+                    older = told.pop("reason2")
+                    yield quote("dynamo", "graph-break", [record], context, {**told, "reason": told["reason"] or older})
         if open_:
             yield open_
 

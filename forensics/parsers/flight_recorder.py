@@ -24,7 +24,7 @@ MOST_COLLECTIVES = 512
 _MOST_FRAMES = 40
 _NANOSECONDS = 1e9
 _LIBRARIES = ("site-packages", "dist-packages", "/lib/python3", "<frozen", "??")
-_RANK = lazy(r"rank_?(?P<rank>\d{1,6})(?:\.\w{1,8})?$")
+_RANK = lazy(r"(?:rank_?|[_-])(?P<rank>\d{1,6})(?:\.\w{1,8})?$")
 
 
 class FlightRecorder:

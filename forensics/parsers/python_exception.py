@@ -9,7 +9,8 @@ Events: `exception` (the one that escaped), `context` (an earlier link of its ch
 `wrapper` and `inner` (DataLoader and replica workers re-raise with the original
 traceback inside), `bare` (a last line without its traceback, as a tail shows it), `ignored`
 (the interpreter says itself that it goes on: only that is its message) and `cpp`
-(`terminate called`). Formats: CPython Lib/traceback.py, torch/_utils.py.
+(`terminate called`). Of an exception group the members are told, each for itself, and
+the group is their `context`. Formats: CPython Lib/traceback.py, torch/_utils.py.
 """
 
 from __future__ import annotations
@@ -29,18 +30,27 @@ _TYPE = r"(?:[A-Za-z_]\w*(?:\.|::))*[A-Z_]\w*"
 _CLOSING = lazy(rf"(?P<type>{_TYPE})(?:: ?(?P<text>.*))?$", re.DOTALL)
 _BARE = lazy(
     r"(?P<type>(?:[A-Za-z_]\w*\.)*(?:[A-Z_]\w*(?:Error|Exception|Interrupt|Failed|Failure|Timeout|Exit|Hit)"
-    r"|Unsupported|OutOfResources))"
+    r"|Exception|Unsupported|OutOfResources))"
     r"(?:: (?P<text>.*))?$"
 )
 _THREAD = lazy(r"Exception in thread (?P<name>[^:]{1,80}):")
 _IGNORED = "Exception ignored "
+_UNCONVERTED = "WON'T CONVERT"
+"""Begins torch.compile's record of an error that it suppressed: the function runs uncompiled."""
+_COMPILER = lazy(r"torch[/.]_(?:dynamo|inductor|functorch|logging)\b")
 _CRASHED = lazy(r"\b(?:crash|died|dead|fail|exception|error)", re.IGNORECASE)
+_DURING = "During handling of the above exception, another exception occurred:"
 _CHAIN = {
-    "During handling of the above exception, another exception occurred:": "during",
+    _DURING: "during",
     "The above exception was the direct cause of the following exception:": "cause",
 }
 # A progress bar has no line end, so the last line of a traceback may stand right behind one.
-_GLUED = lazy(rf"(?:it/s|s/it|\])[^\w]{{0,4}}(?P<message>(?P<type>{_TYPE}(?:Error|Exception|Interrupt))(?:: .*)?)$")
+_GLUED = lazy(
+    rf"(?:it/s|s/it|\])[^\w]{{0,4}}(?P<message>(?P<type>{_TYPE}(?:Error|Exception|Interrupt)|Exception)(?:: .*)?)$"
+)
+_GROUP = "Exception Group " + HEADER
+_DRAWN = lazy(r" {2,80}(?:(?P<rule>\+(?P<first>-\+)?-{4,}.*)|[|+] ?(?P<text>.*))$")
+"""A line in the frame that CPython draws around an exception group."""
 _WHAT = lazy(r"\s*what\(\): {0,2}(?P<text>.*)")
 _THROWN = lazy(r"terminate called after throwing an instance of '(?P<type>[^']{1,200})'")
 # An appended log goes on with the next command or with progress, which is no part of the message.
@@ -87,6 +97,7 @@ class PythonException:
         "terminate called after",
         "Exception in thread",
         _IGNORED,
+        _UNCONVERTED,
         "] crashed",
         "Error: ",
         "Exception: ",
@@ -114,7 +125,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
     thrown: Record | None = None
     ignored: tuple[str, int] = "", -9
     last: tuple[Key, int] = _NOBODY, -9
-    for record in records:
+    for record in _unframed(records):
         key, text = (record.rank, record.lane), record.text
         if record.line.gap:
             open_.clear()
@@ -124,8 +135,8 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
             crashed = thread["name"], record.line.number
         elif record.lane and _CRASHED.search(text):
             crashed = record.lane, record.line.number
-        elif text.startswith(_IGNORED):
-            ignored = text, record.line.number
+        elif text.startswith(_IGNORED) or _UNCONVERTED in text:
+            ignored = text, record.line.number + 2 * (_UNCONVERTED in text)  # two lines before the traceback
         if thrown is not None and (what := _WHAT.match(text)):
             said.append(_cpp(thrown, record, what["text"], path))
             thrown = None
@@ -137,35 +148,72 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
         elif HEADER in text:
             near = 0 <= record.line.number - crashed[1] <= 1
             block = _Block(record, record.lane or (crashed[0] if near else None), link.pop(key, ""))
-            block.ignored = ignored[0] if 0 <= record.line.number - ignored[1] <= 1 else ""
+            block.ignored = _told(record, ignored) or _told_before(block, blocks[key])
             block.original = "Original " + HEADER in text
             open_[key] = block
             blocks[key].append(block)
         elif not (key in open_ and _continues(open_[key], record)):
             open_.pop(key, None)
             if record.level not in _CALM and (bare := _BARE.match(text)):
-                open_[key] = _Block(record, record.lane, message=[record], type=bare["type"])
+                open_[key] = _Block(record, record.lane, link.pop(key, ""), message=[record], type=bare["type"])
                 blocks[key].append(open_[key])
         if key in open_:
             last = key, record.line.number
     return blocks, said
 
 
+def _told(record: Record, ignored: tuple[str, int]) -> str:
+    """Return the words by which a traceback that begins is known to be only told, not raised; else nothing.
+
+    Python says so in the line above, and torch.compile puts a level before each line of what it suppressed.
+    """
+    if record.level in _CALM and _COMPILER.search(record.raw):
+        return record.raw
+    return ignored[0] if abs(record.line.number - ignored[1]) <= 1 else ""
+
+
+def _told_before(block: _Block, earlier: list[_Block]) -> str:
+    """Return the words by which the traceback that this one is chained to was only told."""
+    return earlier[-1].ignored if block.link and earlier else ""
+
+
+def _unframed(records: Iterable[Record]) -> Iterator[Record]:
+    """Take away the frame that is drawn around an exception group.
+
+    The members say what happened and the group does not, as if each had been raised while the group was handled.
+    """
+    framed: set[Key] = set()
+    for record in records:
+        key, drawn = (record.rank, record.lane), _DRAWN.match(record.text)
+        if _GROUP in record.text:
+            framed.add(key)
+            yield record
+        elif drawn is None or key not in framed:
+            framed.discard(key)
+            yield record
+        elif drawn["rule"]:
+            yield replace(record, text=_DURING if drawn["first"] else "")
+        else:
+            yield replace(record, text=drawn["text"])
+
+
 def _continues(block: _Block, record: Record) -> bool:
     """Feed a record to an open block; return whether the block is still open."""
     text = record.text
+    same = record.level is not None and record.level == block.first.level  # a level before each line
     if block.message:
+        quoted = block.message[-1].text.endswith(_QUOTES)
         if (
             not text.strip()
-            or (record.time is not None and not (_stamped(block) and text[0] in " \t"))
-            or record.level is not None
+            or (record.time is not None and not (_stamped(block) and (quoted or text[0] in " \t")))
+            or (record.level is not None and not (quoted and same))
             or _BANNER.match(text)
             or _NEXT.match(text)
             or text.startswith("Pane is dead")
-            or (_BARE.match(text) and not block.message[-1].text.endswith(_QUOTES))
+            or (_BARE.match(text) and not quoted)
             or len(block.message) >= _MESSAGE_LINES
             # Without a traceback above nothing says that the next line belongs to the message.
-            or (not block.frames and text[0] not in " \t" and not block.message[-1].text.endswith(_QUOTES))
+            or (not block.frames and text[0] not in " \t" and not quoted)
         ):
             return False
         block.message.append(record)
@@ -174,13 +222,13 @@ def _continues(block: _Block, record: Record) -> bool:
         block.type = glued["type"]
         block.message.append(replace(record, text=glued["message"]))
         return True
-    if not text or text[0] in " \t│╭╰|":
-        block.frames.append(text)
+    closing = _CLOSING.match(text)
+    if not text or text[0] in " \t│╭╰|" or (same and not closing):
+        block.frames.append(_indented(text) if same else text)
         if len(block.frames) > _FRAME_LINES:
             # The first and the last frames tell most: recursion repeats the middle.
             block.frames[_FRAME_LINES // 2 : _FRAME_LINES // 2 + 2] = ["  ..."]
         return True
-    closing = _CLOSING.match(text)
     if closing and (record.time is None or _stamped(block) or _BARE.match(text)):
         block.type = closing["type"]
         block.message.append(record)
@@ -188,6 +236,11 @@ def _continues(block: _Block, record: Record) -> bool:
     # Another thread's output between two frames: skip it, but not for ever.
     block.stray += 1
     return block.stray <= _STRAY_LINES
+
+
+def _indented(text: str) -> str:
+    """Return a line of a frame with the blanks that were taken for those behind a level."""
+    return text if text[:1] in {" ", "\t", ""} else f"  {text}" if text.startswith('File "') else f"    {text}"
 
 
 def _stamped(block: _Block) -> bool:
@@ -210,10 +263,9 @@ def _label(blocks: list[_Block], path: str) -> Iterator[Event]:
             kinds[index] = "context"
         if not block.message:
             kinds[index] = "cut"
-        if block.ignored:
-            kinds[index] = "ignored"
         if block.original and index:
             kinds[index - 1], kinds[index] = "wrapper", "inner"
+    kinds = ["ignored" if b.ignored else kind for b, kind in zip(blocks, kinds, strict=True)]
     events = [_event(b, kind, path) for b, kind in zip(blocks, kinds, strict=True)]
     for index, event in enumerate(events):
         if event.kind == "wrapper":
@@ -247,7 +299,7 @@ def _event(block: _Block, kind: str, path: str) -> Event:
         end_line=max(last.line.end, last.line.number),
         column=decisive.line.column,
         text="\n".join(r.raw for r in block.message) or block.first.raw,
-        message=block.ignored or "\n".join(r.text for r in block.message) or block.first.text,
+        message=block.ignored or _unwrapped(block) or block.first.text,
         time=block.first.time if decisive.time is None else decisive.time,
         rank=block.first.rank,
         lane=block.lane,
@@ -255,6 +307,21 @@ def _event(block: _Block, kind: str, path: str) -> Event:
         pid=block.first.pid,
         fields=fields,
     )
+
+
+def _unwrapped(block: _Block) -> str:
+    """Return the message; where rich drew the traceback, it also broke the message at the width of the terminal."""
+    lines = [r.text for r in block.message]
+    if "╭" not in block.first.text or len(lines) < 2:
+        return "\n".join(lines)
+    width = max(len(line.rstrip()) for line in lines)
+    said = last = lines[0].rstrip()
+    for line in lines[1:]:
+        # A word that would have fitted into the line above was put below it by the program.
+        fitted = len(last) + 1 + len(line.split(" ", 1)[0]) <= width
+        said += f"\n{line}" if fitted else f" {line}"
+        said, last = said.rstrip(), line.rstrip()
+    return said
 
 
 def _cpp(thrown: Record, what: Record, text: str, path: str) -> Event:

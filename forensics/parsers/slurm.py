@@ -6,7 +6,7 @@
 Events: `cancelled` (field reason: `TIME LIMIT`, `PREEMPTION`, `NODE FAILURE`, ..., absent
 where none is given), `failed`, `reason`, `task-exit`, `oom`, `memory-limit`,
 `submit-refused`, `node-failure`, `force-terminated`, `stepd-terminated`, `interrupted`,
-`exec-failed`, `output-missing`. Formats: SchedMD slurm 17.11 to 26.05 (req.c,
+`exec-failed`, `output-missing`, `container-failed`. Formats: SchedMD slurm 2.x to 26.05 (req.c,
 step_terminate_monitor.c, task_cgroup_memory.c, jobacct_gather.c, srun/launch.c).
 """
 
@@ -23,7 +23,8 @@ from forensics.text.timestamps import leading_time
 
 _HEAD = r"(?:slurmstepd(?:-[\w.-]{1,64})?|srun|salloc|sbatch): (?:error: |fatal: |warning: |info: )?"
 _ENTITY = r"(?:JOB|STEP) (?:StepId=|JobId=)?(?P<job_id>\d{1,18})(?:[_+]\d{1,9})?(?:\.(?P<step_id>\w{1,32}))?"
-_STEP = r"(?:StepId=|step |JobId=|job )?(?P<job_id>\d{1,18})(?:[_+]\d{1,9})?(?:\.(?P<step_id>\w{1,32}))?"
+_STEP = r"(?:StepId=|[Ss]tep |JobId=|[Jj]ob )?(?P<job_id>\d{1,18})(?:[_+]\d{1,9})?(?:\.(?P<step_id>\w{1,32}))?"
+_SIGNAL = lazy(r"SIGNAL (\d{1,3}|\w[\w ]{2,30})")
 _SIGNALS = {**SIGNALS, "Broken pipe": 13}
 
 
@@ -35,8 +36,9 @@ def _form(kind: str, *parts: str) -> tuple[str, re.Pattern[str]]:
 _FORMS = (
     _form(
         "cancelled",
-        rf"\*\*\* {_ENTITY} ON (?P<node>\S{{1,256}}) CANCELLED AT (?P<time>[\dT:.+-]{{10,40}}?)",
-        r"(?: DUE [Tt][Oo] (?P<reason>[^*]{1,200}?))?(?: \*\*\*|$)",
+        # Before 15.08 the node stood in the head, not in the message.
+        rf"\*\*\* {_ENTITY}(?: ON (?P<node>\S{{1,256}}))? (?:CANCELLED|KILLED) AT (?P<time>[\dT:.+-]{{10,40}}?)",
+        r"(?: (?:DUE [Tt][Oo]|WITH) (?P<reason>[^*]{1,200}?))?(?: on \S{1,256})?(?: \*{1,3}|$)",
     ),
     _form(
         "stepd-terminated",
@@ -61,9 +63,26 @@ _FORMS = (
         "submit-refused",
         r"(?:srun|salloc|sbatch): (?:error: |fatal: )(?:Batch job submission failed|Unable to allocate resources",
         r"|Job submit/allocate failed|Unable to create step for job (?P<job_id>\d{1,18})",
-        r"|Unable to open file|Batch script contains)[:, ]{1,2}(?P<reason>.{1,400})",
+        r"|Unable to open file|Batch script contains|Unable to confirm allocation for job)",
+        r"[:, ]{1,2}(?P<reason>.{1,400})",
     ),
-    _form("node-failure", r"srun: error: Node failure on (?P<node>\S{1,1000})"),
+    _form(
+        "submit-refused",
+        r"(?:srun|salloc|sbatch): (?:error|fatal): ",
+        r"(?P<reason>Invalid (?:generic resource|partition|qos|account|time|--)"
+        r"|invalid number of|CPU count per node can not be|Memory specification can not be|No command given to execute"
+        r"|This does not look like a batch script|SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU"
+        r"|Required node not available|Job submission failed).{0,300}",
+    ),
+    _form("submit-refused", r"(?:srun|salloc|sbatch): (?P<reason>(?:unrecognized|invalid|ambiguous) option .{1,200})"),
+    _form("submit-refused", r"(?:srun|salloc|sbatch): (?P<reason>option '?.{1,60} requires an argument)"),
+    _form(
+        "container-failed",
+        _HEAD
+        + r"pyxis: (?P<reason>(?:couldn't start container|failed to import|failed to create|child \d+ failed).{0,200})",
+    ),
+    _form("container-failed", _HEAD + r"(?P<reason>Failed to invoke spank plugin stack)"),
+    _form("node-failure", r"(?:srun|salloc): error: Node failure on (?P<node>\S{1,1000})"),
     _form(
         "node-failure",
         r"srun: error: Aborting, (?P<reason>(?:io error|step missing).{1,80}?) on node (?P<node>\S{1,64})",
@@ -114,6 +133,8 @@ def _event(kind: str, match: re.Match[str], record: Record, context: Context) ->
     reason = groups.get("reason")
     if reason:
         fields["reason"] = reason.split(", SEE ")[0].strip()
+        if found := _SIGNAL.match(reason):
+            fields["signal"] = int(found[1]) if found[1].isdecimal() else _SIGNALS.get(found[1])
     if kind == "task-exit":
         fields["tasks"] = _expand(groups["tasks"] or "")
         fields["signal"] = _SIGNALS.get(reason or "")

@@ -25,6 +25,9 @@ def _form(kind: str, *parts: str) -> tuple[str, re.Pattern[str]]:
     return kind, lazy("".join(parts))
 
 
+_ENDED = "ended"
+"""The client says this before it has logged in, and also where a session is cut off: what stands before it tells."""
+_FIRST_LINES = 5
 _FORMS = (
     # The connection breaks in the middle of the remote program's line, so these may follow text.
     _form("dropped", r".{0,500}?client_loop: send disconnect: (?P<reason>[\w ]{3,60})"),
@@ -37,11 +40,24 @@ _FORMS = (
         r"port (?P<port>\d{1,5}): (?P<reason>[\w ]{3,60})",
     ),
     _form("dropped", r"Write failed: (?P<reason>Broken pipe)"),
+    _form(
+        "dropped",
+        rf"(?:Received disconnect|Disconnected) from (?:user \S{{1,64}} )?{_WHO} port (?P<port>\d{{1,5}})",
+        r"(?::\d{1,3}: (?P<reason>(?!Too many authentication|disconnected by user|No supported).{1,120}))?",
+    ),
+    _form("dropped", r"Disconnecting: (?P<reason>Timeout, .{1,60})"),
     _form("closed", rf"(?:Shared c|C)onnection to {_WHO} closed\."),
-    _form("refused", rf"ssh: connect to host {_WHO} port (?P<port>\d{{1,5}}): (?P<reason>[\w ]{{3,80}})"),
+    _form("refused", rf"ssh: connect to (?:host|address) {_WHO} port (?P<port>\d{{1,5}}): (?P<reason>[\w ]{{3,80}})"),
     _form("refused", rf"ssh: Could not resolve hostname {_WHO}: (?P<reason>.{{1,120}})"),
     _form("refused", r"(?:kex_exchange_identification|ssh_exchange_identification): (?P<reason>.{1,120})"),
-    _form("refused", rf"Connection (?:closed|reset) by (?:\w+ )?{_WHO} port (?P<port>\d{{1,5}})"),
+    _form(_ENDED, rf"Connection (?P<reason>closed|reset) by (?:\w+ )?{_WHO} port (?P<port>\d{{1,5}})"),
+    _form(
+        "refused",
+        rf"Received disconnect from {_WHO} port (?P<port>\d{{1,5}}):\d{{1,3}}: ",
+        r"(?P<reason>(?:Too many authentication|No supported).{1,100})",
+    ),
+    _form("refused", rf"Unable to negotiate with {_WHO} port (?P<port>\d{{1,5}}): (?P<reason>.{{1,300}})"),
+    _form("refused", r"Bad owner or permissions on (?P<reason>/.{1,300})"),
     _form("refused", rf"Connection to {_WHO} port (?P<port>\d{{1,5}}) timed out"),
     _form("refused", r"Connection timed out during banner exchange"),
     _form("host-key", r"Host key verification failed\."),
@@ -72,6 +88,9 @@ class Ssh:
         "Host key verification failed",
         "REMOTE HOST IDENTIFICATION",
         "Permission denied (",
+        "isconnect",
+        "Unable to negotiate with",
+        "Bad owner or permissions on",
     )
     follow = 0
 
@@ -89,7 +108,11 @@ class Ssh:
                         for name, value in match.groupdict().items()
                         if value is not None
                     }
-                    yield quote("ssh", kind, [record], context, fields)
+                    if kind == _ENDED:
+                        late = record.line.number > _FIRST_LINES and context.source.kind != "transcript"
+                        yield quote("ssh", "dropped" if late else "refused", [record], context, fields)
+                    else:
+                        yield quote("ssh", kind, [record], context, fields)
                     break
 
 

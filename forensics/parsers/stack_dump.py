@@ -24,6 +24,9 @@ from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
 _FATAL = lazy(r"Fatal Python error: (?P<text>.{1,400})")
+_WINDOWS = lazy(
+    r"Windows fatal exception: (?P<text>access violation|stack overflow|int divide by zero|code 0x[0-9a-f]{8})"
+)
 _TIMEOUT = lazy(r"Timeout \((?P<h>\d{1,6}):(?P<m>\d\d):(?P<s>\d\d(?:\.\d{1,6})?)\)!")
 _THREAD = lazy(
     r"(?P<current>Current thread|Thread) (?P<id>0x[0-9a-fA-F]{1,16})(?: \[(?P<name>[^\]]{0,64})\])?"
@@ -44,7 +47,7 @@ _PY_SPY_REST = lazy(r"\s*$|Python v\d|    \s{0,4}(?:Arguments|Locals):|\s{8}|   
 _MPI = lazy(r"\[(?P<host>[\w.-]{1,100}):(?P<pid>\d{1,10})\] (?P<rest>.{1,600})")
 _MPI_SIGNAL = lazy(r"Signal: (?P<name>[\w ]{3,40}) \((?P<signal>\d{1,3})\)")
 _UCX = lazy(
-    r"\[(?P<host>[\w.-]{1,100}):(?P<pid>\d{1,10})(?::\d{1,4}:\d{1,10})?\] "
+    r"\[(?P<host>[\w.-]{1,100}):(?P<pid>\d{1,10})(?: {0,5}:\d{1,4}:\d{1,10})?\] "
     r"Caught signal (?P<signal>\d{1,3}) \((?P<name>[\w ]{3,40})"
 )
 _BACKTRACE = lazy(r"==== backtrace|\s{0,4}\d{1,3}:?\s{1,4}(?:0x|/)|={10,}")
@@ -78,6 +81,7 @@ class StackDump:
     speaker = "stack"
     triggers: tuple[str, ...] = (
         "Fatal Python error: ",
+        "Windows fatal exception: ",
         "(most recent call first):",
         "Timeout (",
         "*** Process received signal ***",
@@ -112,6 +116,8 @@ def _begins(record: Record) -> _Dump | None:
     if match := _FATAL.search(text):
         words = match["text"].split(": ")[0].strip()
         return _Dump("fatal", [record], {"exception": match["text"].strip(), "signal": _SIGNALS.get(words)})
+    if match := _WINDOWS.search(text):
+        return _Dump("fatal", [record], {"exception": match["text"].strip(), "signal": 11})
     if match := _TIMEOUT.search(text):
         seconds = int(match["h"]) * 3600 + int(match["m"]) * 60 + float(match["s"])
         return _Dump("timeout", [record], {"after_ms": round(seconds * 1000)})

@@ -5,7 +5,7 @@
     Pane is dead (signal 9, Sun Nov 29 13:00:38 2026)
 
 Events: `no-server`, `connect-error`, `no-sessions`, `duplicate-session`, `cant-find`,
-`spawn-failed`, `exited`, `server-exited`, `lost-server`, `pane-dead`, `not-a-terminal`, `nested`,
+`spawn-failed`, `exited`, `server-exited`, `lost-server`, `lost-tty`, `pane-dead`, `not-a-terminal`, `nested`,
 `protocol-mismatch`, `denied`; in a capture also `pane-list`, a row of
 `list-panes -F '#{session_name} #{pane_dead} #{pane_dead_status} #{pane_dead_signal}'`.
 Fields socket, session, exit_code, signal. Wordings: tmux 2.1 to 3.7 (client.c,
@@ -36,14 +36,22 @@ _FORMS = (
         r"error connecting to (?P<socket>/\S{1,300}) \((?P<reason>[A-Z][\w ]{3,60})\)",
     ),
     _form("connect-error", r"failed to connect to server(?:: (?P<reason>[\w ]{1,60}))?"),
-    _form("no-sessions", r"no sessions"),
+    _form("connect-error", r"error creating (?P<socket>/\S{1,300}) \((?P<reason>[A-Z][\w ]{3,60})\)"),
+    _form("connect-error", r"couldn't create directory (?P<socket>/\S{1,300}) \((?P<reason>[A-Z][\w ]{3,60})\)"),
+    _form(
+        "connect-error", r"(?:directory )?(?P<socket>/\S{1,300}) (?P<reason>has unsafe permissions|is not a directory)"
+    ),
+    _form("no-sessions", r"no (?:sessions|current (?:session|client|target))"),
     _form("duplicate-session", r"duplicate session: (?P<session>.{1,200})"),
-    _form("cant-find", r"can't find (?:session|window|pane)(?:: (?P<session>.{1,200}))?"),
+    _form("cant-find", r"can't find (?:session|window|pane|client)(?::? (?P<session>\S{1,200}))?"),
+    _form("cant-find", r"can't establish current session"),
     _form("cant-find", r"session not found: (?P<session>.{1,200})"),
-    _form("spawn-failed", r"create (?:session|window) failed: (?P<reason>.{1,200})"),
+    _form("spawn-failed", r"create (?:session|window) failed(?:: (?P<reason>.{1,200}))?"),
     _form("exited", r"\[(?:exited|terminated|detached \(from session (?P<session>[^)]{1,200})\))\]"),
-    _form("server-exited", r"\[server exited(?: unexpectedly)?\]"),
-    _form("lost-server", r"\[?lost (?:server|tty)\]?"),
+    # Without brackets on standard error, where the client was not attached.
+    _form("server-exited", r"\[server exited(?: unexpectedly)?\]|server exited(?: unexpectedly)?"),
+    _form("lost-server", r"\[lost server\]|lost server"),
+    _form("lost-tty", r"\[lost tty\]|lost tty"),
     _form(
         "pane-dead",
         r"Pane is dead(?: \((?:status (?P<exit_code>\d{1,3})|signal (?P<signal>\w{1,12}))",
@@ -69,7 +77,12 @@ class Tmux:
         "no server running on",
         "error connecting to /",
         "failed to connect to server",
+        "error creating /",
+        "couldn't create directory /",
+        " has unsafe permissions",
         "no sessions",
+        "no current ",
+        "can't establish current",
         "duplicate session: ",
         "can't find ",
         "session not found: ",
@@ -78,9 +91,9 @@ class Tmux:
         "[exited]",
         "[terminated]",
         "[detached (from",
-        "[server exited",
+        "server exited",
         "lost server",
-        "[lost tty",
+        "lost tty",
         "Pane is dead",
         "open terminal failed",
         "sessions should be nested",

@@ -139,6 +139,7 @@ def _syslog(text: str, at: int, found: Peeled) -> int:
         found.pid = int(match[4])
     ident = _IDENT.match(text, match.end()) if _OWN.fullmatch(match[3]) else None
     found.closed = ident is None
+    found.dated = False  # a host and a name stand once: what follows speaks (`iter 10: loss 2.3`)
     return ident.end() if ident else match.end()
 
 

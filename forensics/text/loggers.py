@@ -37,6 +37,7 @@ _MEASURES = lazy(
     r"config|args|torch|cuda|device|dataset|num|params|error|exception|warning|traceback|rank|grad_norm",
     re.IGNORECASE,
 )
+_RAISED = ("Error", "Exception", "CompilerFailed", "LimitHit", ".Unsupported", ".OutOfResources")
 _PLAIN = lazy(
     r"train(?:er|ing)?|main|root|__main__|worker|server|engine|launch(?:er)?|data|loader|model|utils?|log(?:ger)?|"
     r"runner|app|core|cli|checkpoint|absl|lightning"
@@ -68,6 +69,8 @@ def logger_name(text: str, at: int, found: Peeled) -> int:
     if match is None or not (match[1][0].islower() or match[1][0] == "_"):
         return at
     name = match[1].split(":")[0]
+    if name.endswith(_RAISED):
+        return at  # `torch.OutOfMemoryError: `: what was raised, where each line of a traceback carries a level
     first = name.split(".")[0]
     known = _PLAIN.fullmatch(first) or "." in name.strip(".")
     return match.end() if known or (match[2] != ": " and not _MEASURES.fullmatch(first)) else at

@@ -107,7 +107,8 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("Megatron-LM", MEGATRON.format(loss=" lm loss: 1.049111E+01 |", norm="0.358", nan=0),
      {"step": 100, "total": 150000, "loss": 10.49111, "grad_norm": 0.358, "lr": 7.5e-6, "step_time_s": 4.112}),
     ("Megatron-LM, the loss left out", MEGATRON.format(loss="", norm="0.358", nan=0), {"step": 100, "loss": None}),
-    ("Megatron-LM, NaN counted", MEGATRON.format(loss="", norm="nan", nan=1), {"loss": NAN, "grad_norm": NAN}),
+    ("Megatron-LM, NaN counted", MEGATRON.format(loss="", norm="nan", nan=1),
+     {"series": "train", "loss": NAN, "grad_norm": NAN}),
     ("GPT-NeoX", " samples/sec: 112.331 | iteration      100/  320000 | elapsed time per iteration (ms): 1142.0 | "
      "learning rate: 7.500E-06 | lm loss: 1.049E+01 | loss scale: 65536.0 |", {"step": 100, "loss": 10.49}),
     ("DeepSpeed-NeoX", " steps: 10 loss: 10.2011 iter time (s): 1.234 samples/sec: 12.301", {"step": 10, "loss": 10.2011}),
@@ -220,6 +221,8 @@ ROWS: list[tuple[str, str, dict[str, Any]]] = [
     ("Coqui, loss", "     | > loss_mel: 17.40210  (18.03355)", {"loss": 17.4021, "keys": ("loss_mel",)}),
     ("Stable-Baselines3", "|    total_timesteps      | 57344      |", {"step": 57344}),
     ("Stable-Baselines3, loss", "|    loss                 | 0.0412     |", {"loss": 0.0412}),
+    ("Stable-Baselines3, stamped by a collector", "2031-02-03T04:05:06.789Z |    loss                 | 0.0412     |",
+     {"loss": 0.0412}),
     ("CatBoost", "600:\tlearn: 0.5912345\ttest: 0.6112345\tbest: 0.6112345 (600)\ttotal: 1m 31s\tremaining: 2m 5s",
      {"step": 600, "loss": 0.5912345}),
     ("LightGBM", "[300]\tvalid_0's l1: 0.557712", {"step": 300, "loss": None}),
@@ -228,6 +231,11 @@ ROWS: list[tuple[str, str, dict[str, Any]]] = [
     ("nnU-Net", "train_loss nan", {"loss": NAN}),
     ("rsl_rl", "  Learning iteration 5/1500  ", {"step": 5, "total": 1500}),
     ("TensorFlow tutorial", "Average loss at step 500: 2.31", {"step": 500, "loss": 2.31}),
+]  # fmt: skip
+
+PREFIXES = [
+    "[rank3]:", "[default3]:", "3: ", "(Worker pid=12, ip=10.0.0.1) ", "gpu-node-17: ", "[trainer3]:", "worker-0  | ",
+    "2031-02-03T04:05:06.789Z ", "[pod/x-0/pytorch] ", "Feb  3 04:05:06 node1 python[412]: ",
 ]  # fmt: skip
 
 NOT_TRAINING: list[tuple[str, str, str]] = [
@@ -258,6 +266,19 @@ def test_every_format_is_read(line: str, expected: dict[str, Any]) -> None:
             assert got == pytest.approx(want, nan_ok=True), name
         else:
             assert got == want, name
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_no_launcher_hides_progress(prefix: str) -> None:
+    """What a launcher, a container or a collector writes in front of a line takes nothing away from it."""
+    for name, line, _ in [*BARS, *RECORDS, *LINES, *ROWS]:
+        alone, behind = read(line), read(prefix + line)
+        assert alone is not None
+        assert behind is not None, name
+        assert (behind.step, behind.total, behind.epoch, behind.series) == (
+            alone.step, alone.total, alone.epoch, alone.series
+        ), name  # fmt: skip
+        assert str(behind.loss) == str(alone.loss), name
 
 
 @pytest.mark.parametrize(

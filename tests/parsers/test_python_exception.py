@@ -206,3 +206,32 @@ def test_the_next_command_and_progress_are_no_part_of_a_message() -> None:
     for following in ("$ python train.py", "me@node:~/w$ ls", "epoch 1/20 loss 3.9", " 3%|3 | 1/30 [00:01<00:29]"):
         (event,) = parse(raised + following)
         assert event.message == "KeyError: 1"
+
+
+GROUP = """
+  + Exception Group Traceback (most recent call last):
+  |   File "/root/train.py", line 9, in <module>
+  |     asyncio.run(main())
+  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/root/rollout.py", line 40, in fetch
+    |     raise ValueError("no answer")
+    | ValueError: no answer
+    +---------------- 2 ----------------
+    | TypeError: not a number
+    +------------------------------------
+Training complete
+"""
+
+
+def test_the_members_of_a_group_are_told_and_the_group_is_their_context() -> None:
+    """A group only says how many failed; what failed stands inside its frame."""
+    assert kinds(GROUP) == [("context", "ExceptionGroup"), ("exception", "ValueError"), ("bare", "TypeError")]
+    member = parse(GROUP)[1]
+    assert (member.message, member.fields["file"], member.line) == ("ValueError: no answer", "/root/rollout.py", 9)
+
+
+def test_a_group_that_is_cut_says_what_it_can() -> None:
+    """A log that ends inside a group still names its first member."""
+    assert kinds(GROUP.partition("    +----------------")[0])[1] == ("exception", "ValueError")

@@ -172,6 +172,36 @@ def test_quantities_count_as_kubernetes_counts(text: str, value: int | None) -> 
     assert quantity(text) == value
 
 
+def test_seff_and_sinfo_tell_job_and_node() -> None:
+    """The state stands a few lines below the job; the reason of a node is all before the user."""
+    job, node = parse(
+        "Job ID: 7\nCluster: hpc\nState: TIMEOUT (exit code 0)\n\n"
+        "REASON               USER      TIMESTAMP           NODELIST\n"
+        "Not responding       slurm     2025-01-22T20:11:07 cn0416"
+    )
+    assert (job.kind, job.fields["job_id"], job.fields["state"], job.end_line) == ("job-state", 7, "TIMEOUT", 3)
+    assert (node.kind, node.fields["node"], node.fields["reason"]) == ("node-state", "cn0416", "Not responding")
+
+
+def test_events_filed_as_normal_are_told_where_they_end_a_pod() -> None:
+    """A preemption is no warning to Kubernetes; a wait that a start answered is none to us."""
+    (event,) = parse(
+        "LAST SEEN   TYPE      REASON             OBJECT          MESSAGE\n"
+        "9m          Warning   FailedScheduling   pod/trainer-0   0/12 nodes are available: 12 Insufficient nvidia.com/gpu.\n"
+        "8m          Normal    Scheduled          pod/trainer-0   Successfully assigned ml/trainer-0 to gpu-7\n"
+        "2m          Normal    Preempted          pod/trainer-0   Preempted by pod 12 on node gpu-7"
+    )
+    assert (event.kind, event.fields["reason"], event.line) == ("pod-event", "Preempted", 4)
+
+
+def test_the_condition_of_a_disrupted_pod_is_told() -> None:
+    """Who ended it stands only in YAML and JSON."""
+    told = parse(
+        "apiVersion: v1\nstatus:\n  conditions:\n  - type: DisruptionTarget\n    reason: EvictionByEvictionAPI"
+    )
+    assert [(e.kind, e.fields["reason"]) for e in told] == [("pod-event", "EvictionByEvictionAPI")]
+
+
 @pytest.mark.parametrize(
     "text", ["", "hello", "JobID|State\n", "Name: x", "JobId=7 JobState=", "key: value\nreason: none"]
 )

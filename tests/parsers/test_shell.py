@@ -195,3 +195,27 @@ def test_the_laws_hold() -> None:
             "Killed",
         ],
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ('rsync: [receiver] write failed on "/scratch/a.pt": No space left on device (28)', "disk-full"),
+        ("error: unable to write file foo: No space left on device", "disk-full"),
+        ("Cannot write to 'model.bin' (No space left on device).", "disk-full"),
+        ("fatal: write error: Disk quota exceeded", "quota"),
+        ("launch.sh: redirection error: cannot duplicate fd: Too many open files", "too-many-files"),
+        ("bash: pipe error: Too many open files", "too-many-files"),
+        ("Command 'torchrun' not found, did you mean:", "command-not-found"),
+        ("sudo: torchrun: command not found", "command-not-found"),
+        ("exec /usr/bin/python: exec format error", "cannot-execute"),
+        ("bash: -c: line 1: syntax error near unexpected token `('", "script-error"),
+        ("mpirun was unable to find the specified executable file, and therefore", "cannot-run"),
+        ("Error: No such container: train", "docker"),
+        ('FATAL:   "torchrun": executable file not found in $PATH', "container"),
+        ("CT 200 not running", "container"),
+    ],
+)
+def test_the_programs_around_a_run_are_told_apart(line: str, kind: str) -> None:
+    """Copies, containers, launchers and shells that were handed a command."""
+    assert one(PARSER, line).kind == kind

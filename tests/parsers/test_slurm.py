@@ -187,3 +187,33 @@ def test_the_laws_hold() -> None:
             "slurmstepd: error: Detected 1 oom_kill event in StepId=77.0.",
         ],
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "signal"),
+    [
+        ("slurmd[n1]: *** JOB 7 CANCELLED AT 2014-04-20T09:09:37 DUE TO TIME LIMIT ***", None),
+        ("slurmd[n1]: *** STEP 7.0 KILLED AT 2014-04-20T09:09:37 WITH SIGNAL 9 ***", 9),
+        ("slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-04-20T09:09:37 DUE to SIGNAL Killed ***", 9),
+        ("slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2024-04-20T09:0", None),
+    ],
+)
+def test_a_cancellation_is_told_by_the_oldest_and_the_newest_release(line: str, signal: int | None) -> None:
+    """The node stood in the head at first; the signal is a number or its words; the line may be cut."""
+    event = one(PARSER, line)
+    assert (event.kind, event.fields["job_id"], event.fields.get("signal")) == ("cancelled", 7, signal)
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("sbatch: error: Invalid generic resource (gres) specification", "submit-refused"),
+        ("srun: unrecognized option '--gpu=4'", "submit-refused"),
+        ("srun: fatal: No command given to execute.", "submit-refused"),
+        ("slurmstepd: error: pyxis: couldn't start container", "container-failed"),
+        ("salloc: error: Node failure on gpu-c15", "node-failure"),
+    ],
+)
+def test_what_kept_a_job_from_starting_is_told(line: str, kind: str) -> None:
+    """Options that are refused, containers that do not start, nodes that are lost."""
+    assert one(PARSER, line).kind == kind

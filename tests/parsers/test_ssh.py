@@ -41,6 +41,10 @@ from tests.cutting import check_laws, one, parse
             {"host": "gpu7", "methods": "publickey,password"},
         ),
         ("Permission denied (publickey).", "denied", {"methods": "publickey"}),
+        ("Received disconnect from 10.0.0.1 port 22:2: Timeout, your session not responding.", "dropped", {"port": 22}),
+        ("Disconnected from 10.0.0.1 port 22", "dropped", {"host": "10.0.0.1"}),
+        ("Received disconnect from 10.0.0.1 port 22:2: Too many authentication failures", "refused", {"port": 22}),
+        ("Unable to negotiate with 10.0.0.1 port 22: no matching host key type found.", "refused", {"port": 22}),
     ],
 )
 def test_every_message_of_the_client_has_its_kind(line: str, kind: str, facts: dict[str, object]) -> None:
@@ -75,3 +79,8 @@ def test_look_alikes_stay_silent(line: str) -> None:
 def test_the_laws_hold() -> None:
     """Cutting shortens the last event and alters no other."""
     check_laws(PARSER, ["client_loop: send disconnect: Broken pipe", "Connection to gpu7 closed.", "step 1 loss 2"])
+
+
+def test_a_connection_closed_below_a_run_was_there_before() -> None:
+    """The client has the same words for both: what stands before them tells a cut session from one never opened."""
+    assert one(PARSER, "step 1\n" * 9 + "Connection closed by 10.0.0.1 port 22").kind == "dropped"

@@ -88,6 +88,7 @@ def test_a_prefix_without_a_time_comes_off(line: str, message: str, told: dict[s
         ("[rank0]:V1129 12:50:41.000000 12 torch/_dynamo/x.py:1] [0/0] [__recompiles] why", "[0/0] [__recompiles] why", {"rank": 0, "pid": 12, "level": "debug"}),
         ("Nov 29 12:50:41 gn07 kernel: [123.456789] NVRM: Xid", "NVRM: Xid", {"host": "gn07"}),
         ("Nov 29 12:50:41 gn07 python[12]:   File", "  File", {"host": "gn07", "pid": 12}),
+        ("Nov 29 12:50:41 gn07 python[12]: iter 10: loss 2.3", "iter 10: loss 2.3", {"host": "gn07", "pid": 12}),
         ("Nov 29 12:50:41 gn07 systemd-coredump[12]: Process 3", "systemd-coredump[12]: Process 3", {"host": "gn07", "pid": 12}),
         ("Nov 29 12:50:41 gn07 slurmd: error: x", "slurmd: error: x", {"host": "gn07"}),
         ("2026-11-29T12:50:41+00:00 gn07 kernel: NVRM: Xid", "NVRM: Xid", {"host": "gn07"}),

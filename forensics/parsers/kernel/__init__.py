@@ -2,8 +2,8 @@
 
     [Fri May  3 02:12:44 2024] NVRM: Xid (PCI:0000:bd:00): 48, pid='<unknown>', name=<unknown>, An uncorrectable ...
 
-Events: `xid`, `sxid`, `nvrm` (field topic), `oom-kill`, `oom-unit`, `segfault`,
-`hung-task`, `nfs`, `nfs-ok`, `pids-cgroup`, `net-link`, `fs-readonly`, `io-error`,
+Events: `xid`, `sxid`, `nvrm` and `amdgpu` (field topic), `oom-kill`, `oom-unit`, `segfault`,
+`hung-task`, `nfs`, `nfs-ok`, `lustre`, `pids-cgroup`, `net-link`, `fs-readonly`, `io-error`,
 `panic`, `core-dump`. In a kernel log every line is the kernel's; in other files only
 lines with a kernel's or driver's head are. Formats: NVIDIA open kernel modules 515 to
 595 (kernel_rc.c), Linux fault.c, traps.c, hung_task.c, clnt.c, pids.c, oom_kill.c.
@@ -86,12 +86,14 @@ class Kernel:
     triggers: tuple[str, ...] = (
         *TRIGGERS,
         "NVRM: ",
+        "amdgpu",
         ": SXid (",
         "segfault at ",
         "traps: ",
         ": unhandled ",
         " blocked for more than ",
         "nfs: server ",
+        "LustreError: ",
         "fork rejected by pids",
         "ink down",
         "ink DOWN",
@@ -232,7 +234,7 @@ def _numbered(groups: dict[str, str | None]) -> dict[str, Value]:
     for name, value in groups.items():
         if value is None:
             continue
-        plain = {"pid2": "pid", "comm2": "comm"}.get(name, name)
+        plain = {"pid2": "pid", "comm2": "comm", "server2": "server"}.get(name, name)
         if plain in {"fs", "buffer", "dev", "xfs", "nvme"}:
             plain = "disk"
         if plain == "pci":

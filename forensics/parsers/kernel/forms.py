@@ -19,6 +19,11 @@ class Form:
     fields: dict[str, Value] = field(default_factory=dict)
 
 
+_AMDGPU = (
+    r"(?:\[drm:\w{1,64} \[amdgpu\]\] |amdgpu(?: (?P<pci>[0-9a-f:]{7,12}\.\d))?: (?:amdgpu: )?(?:\[drm\] ?)?)"
+    r"(?:\*ERROR\* ?)?(?:\[\w{1,16}\] ?)?"
+)
+
 FORMS = (
     Form(
         "sxid",
@@ -31,8 +36,8 @@ FORMS = (
     Form(
         "segfault",
         lazy(
-            r"(?P<comm>.{1,64}?)\[(?P<pid>\d{1,9})\]: segfault at (?P<address>[0-9a-f]{1,16}) ip \S{1,20} sp \S{1,20} "
-            r"error (?P<error>[0-9a-f]{1,4})(?:.{0,40}? in (?P<module>[^\[\s]{1,256})\[)?"
+            r"(?P<comm>.{1,64}?)\[(?P<pid>\d{1,9})\]: segfault at (?P<address>[0-9a-f]{1,16}) ip +(?:\S{1,20}$|"
+            r"\S{1,20} sp +\S{1,20} error (?P<error>[0-9a-f]{1,4}))(?:.{0,40}? in (?P<module>[^\[\s]{1,256})\[)?"
         ),
         plain=True,
     ),
@@ -52,6 +57,13 @@ FORMS = (
     ),
     Form("nfs-ok", lazy(r"nfs: server (?P<server>\S{1,256}) OK")),
     Form("nfs", lazy(r"nfs: server (?P<server>\S{1,256}) not responding, (?P<state>still trying|timed out)")),
+    Form(
+        "lustre",
+        lazy(
+            r"LustreError: .{1,200}?(?:This client was evicted by (?P<server>[\w.@-]{1,100})"
+            r"|operation \w{1,40} to node (?P<server2>\S{1,100}) failed: rc = -(?:107|108|5|30)\b)"
+        ),
+    ),
     Form("pids-cgroup", lazy(r"cgroup: fork rejected by pids controller in (?P<cgroup>\S{1,512})"), plain=True),
     Form(
         "net-link",
@@ -92,10 +104,26 @@ FORMS = (
     *(
         Form("nvrm", lazy(pattern), plain=True, fields={"topic": topic})
         for topic, pattern in (
-            ("fell-off-bus", r"NVRM: .{0,60}GPU has fallen off the bus"),
-            ("init-failed", r"NVRM: .{0,60}RmInitAdapter failed"),
+            ("fell-off-bus", r"NVRM: .{0,60}has fallen off the bus"),
+            ("init-failed", r"NVRM: .{0,60}(?:RmInitAdapter|rm_init_adapter) failed"),
+            ("no-gpu", r"NVRM: No NVIDIA (?:GPU|graphics adapter|devices?) (?:found|probed)"),
+            ("no-gpu", r"NVRM: This PCI I/O region assigned to your NVIDIA device is invalid"),
             ("gsp-timeout", r"NVRM: Rate limiting GSP RPC error prints"),
             ("gsp-timeout", r"NVRM: .{0,60}(?:Timeout waiting for|of waiting for) RPC"),
+        )
+    ),
+    *(
+        Form("amdgpu", lazy(_AMDGPU + pattern), plain=True, fields={"topic": topic})
+        for topic, pattern in (
+            (
+                "page-fault",
+                r".{0,9}page fault \(src_id:(?:.{0,99}?process (?P<comm>.{0,64}?) pid (?P<pid>[1-9]\d{0,8}))?",
+            ),
+            ("ecc", r".{0,60}?\b[1-9]\d{0,9} (?:new )?uncorrectable hardware errors detected"),
+            ("ring-timeout", r"ring \S{1,32} timeout, "),
+            ("reset", r"GPU reset begin!"),
+            ("hang", r"(?:The cp might be in an unrecoverable state|MES might be in unrecoverable state)"),
+            ("lost", r"(?:device lost from bus|PCI error: detected callback.{0,40}perm_failure)"),
         )
     ),
 )

@@ -43,6 +43,8 @@ def listen(record: Record, *, own_file: bool) -> Spoken | None:
         if head is None:
             break
         text = text[head.end() :]
+    if text.lstrip(" \t").startswith("NVRM: "):
+        text = text.lstrip(" \t")  # dmesg indents the later lines of one message
     start = record.raw.find(text, 0, len(text) + _PREFIX) if text else -1
     before = record.raw[: max(start, 0)]
     stamp = _UPTIME.search(before)

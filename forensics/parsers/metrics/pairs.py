@@ -32,6 +32,8 @@ _SECONDS = {"ms": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "secon
 _THOUSANDS = {"k": 1e3, "m": 1e6}
 _HELD_OUT = 50
 """Added to the rank of a loss that was measured on held-out data."""
+_NO_LOSS = 99
+"""The rank of a loss that was not printed."""
 _MOST_KEYS = 32
 _MOST_PAIRS = 128
 
@@ -64,7 +66,7 @@ class Sum:
         self.config = False
         self.score = False
         self.weak = False
-        self._loss_rank = 99
+        self._loss_rank = _NO_LOSS
         self._memory_rank = 99
         for pair in found:
             self._add(pair, meaning(pair.key))
@@ -101,7 +103,7 @@ class Sum:
     @property
     def evaluation(self) -> bool:
         """Tell whether the only losses were measured on held-out data."""
-        return self._loss_rank >= _HELD_OUT and "loss" in self.values
+        return _HELD_OUT <= self._loss_rank < _NO_LOSS
 
     def _loss(self, value: float, what: Meaning) -> None:
         """Keep the loss with the plainest name; of several partial ones, the one that is no number."""

@@ -24,7 +24,9 @@ from forensics.text.lazy import lazy
 
 _BATCH = lazy(r"\s{0,8}(?:\[epoch=\d{1,9}(?:/\d{1,9})?\])?\[batch=(\d{1,12})(?:/(\d{1,12}))?\]:?\s{0,8}$")
 _COMPOSER = lazy(rf"\s{{0,8}}(Train|Eval) ([\w./@-]{{3,120}}): ({NUMBER})\s{{0,8}}$", re.ASCII)
-_TABLE = lazy(rf"\|\s{{1,8}}([A-Za-z_][\w/ ]{{0,60}}?)\s{{1,60}}\|\s{{1,20}}({NUMBER})\s{{1,20}}\|\s{{0,8}}$", re.ASCII)
+_TABLE = lazy(
+    rf"\|?\s{{1,8}}([A-Za-z_][\w/ ]{{0,60}}?)\s{{1,60}}\|\s{{1,20}}({NUMBER})\s{{1,20}}\|\s{{0,8}}$", re.ASCII
+)
 _COQUI = lazy(rf"\s{{0,12}}\| > ((?:avg_)?\w{{0,40}}loss\w{{0,40}}) {{0,2}}: {{0,2}}({NUMBER})", re.ASCII)
 _LOSS_ONLY = lazy(
     rf"[\s>*-]{{0,12}}((?:[A-Za-z]{{1,20}}[_/ ]){{0,3}}loss)"

@@ -1,4 +1,4 @@
-"""What a scheduler recorded of a job or a pod: sacct, scontrol, squeue; kubectl describe, get.
+"""What a scheduler recorded of a job or a pod: sacct, scontrol, squeue, sinfo -R, seff; kubectl describe, get.
 
     JobID           JobName      State ExitCode    Elapsed
     ------------ ---------- ---------- -------- ----------
@@ -34,6 +34,8 @@ class SchedulerRecord:
         found = [
             *slurm.tables(lines, context),
             *slurm.records(lines, context),
+            *slurm.efficiency(lines, context),
+            *slurm.reasons(lines, context),
             *kubernetes.describe(lines, context),
             *kubernetes.tables(lines, context),
         ]

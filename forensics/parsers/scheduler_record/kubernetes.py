@@ -20,6 +20,15 @@ _EVENTS = lazy(r"\s*(?:NAMESPACE +)?(?:LAST SEEN +TYPE +REASON +OBJECT|Type +Rea
 _CALM = frozenset(
     {"Running", "Completed", "Succeeded", "Pending", "ContainerCreating", "Terminating", "PodInitializing"}
 )
+_TELLING = frozenset({"Preempted", "Evicted", "TaintManagerEviction", "NodeShutdown"})
+"""Reasons of events that Kubernetes files as Normal, though they end the pod."""
+_STARTED = frozenset({"Scheduled", "Pulled", "Created", "Started"})
+_WAITED = ("FailedScheduling", "FailedMount", "FailedCreatePodSandBox", "Failed to pull", "Back-off pulling")
+"""What warnings say that a pod's start answers: it waited, and then ran."""
+_DISRUPTED = lazy(
+    r"\s{0,40}(?:- )?\"?reason\"?: \"?(?P<reason>EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC"
+    r"|TerminationByKubelet|PreemptionBy(?:Kube)?Scheduler)\"?,?\s*"
+)
 _MOST = 2000
 
 
@@ -155,6 +164,8 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
     """Yield `pod-state` for the rows of `get pods` that are not well, and `pod-event` for warnings."""
     starts: dict[str, int] = {}
     pods = False
+    told: list[tuple[bool, Event]] = []
+    started = False
     for at, line in enumerate(lines[: _MOST * 10]):
         if len(line) > 4000:
             continue
@@ -168,9 +179,15 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
             if pods and row.get("status", "") and row["status"] not in _CALM:
                 fields: dict[str, Value] = {"pod": row.get("name"), "reason": row["status"], "restarts": _count(row)}
                 yield tell("pod-state", lines, at, at, fields, context)
-            elif not pods and row.get("type") == "Warning":
+            elif not pods and row.get("reason") in _STARTED:
+                started = True
+            elif not pods and (row.get("type") == "Warning" or row.get("reason") in _TELLING):
                 fields = {"reason": row.get("reason"), "object": row.get("object"), "message": row.get("message")}
-                yield tell("pod-event", lines, at, at, fields, context)
+                waited = any(words in line for words in _WAITED)
+                told.append((waited, tell("pod-event", lines, at, at, fields, context)))
+        if match := _DISRUPTED.fullmatch(line):
+            told.append((False, tell("pod-event", lines, at, at, {"reason": match["reason"]}, context)))
+    yield from (event for waited, event in told if not (waited and started))
 
 
 def _columns(line: str, starts: dict[str, int]) -> dict[str, str]:

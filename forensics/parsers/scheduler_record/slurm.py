@@ -27,6 +27,10 @@ _DURATION = lazy(r"(?:(?P<d>\d{1,5})-)?(?:(?P<h>\d{1,4}):)?(?P<m>\d{1,3}):(?P<s>
 _PAIR = lazy(r"(?P<key>[A-Za-z][\w:/]{1,40})=(?P<value>\S{0,2000})")
 _WAITING = frozenset({"PENDING", "REQUEUED", "REQUEUE_HOLD", "CONFIGURING"})
 """States of a job that was put back: what ended its last try is still what is to be told."""
+_SEFF_JOB = lazy(r"Job ID: (?P<job_id>\d{1,18})\s*$")
+_SEFF_STATE = lazy(r"State: (?P<state>[A-Z_]{2,16})(?: \(exit code (?P<code>\d{1,3})\))?\s*$")
+_SEFF_LINES = 8
+_OUT_OF_USE = lazy(r"REASON +(?P<user>USER) +TIMESTAMP +(?P<nodes>NODELIST)\s*$")
 _LAST_SIGNAL = 64
 _MOST_ROWS = 5000
 
@@ -129,6 +133,35 @@ def _duration(text: str) -> int | None:
 
 def _end(row: dict[str, str], context: Context) -> float | None:
     return leading_time(row.get("end", row.get("endtime", "")), utc_offset_s=context.utc_offset_s)[0]
+
+
+def efficiency(lines: Sequence[str], context: Context) -> Iterator[Event]:
+    """Yield `job-state` for what `seff` prints: `Job ID: 7`, and `State: TIMEOUT (exit code 0)` a few lines below."""
+    job: tuple[int, str] | None = None
+    for at, line in enumerate(lines):
+        if match := _SEFF_JOB.match(line):
+            job = at, match["job_id"]
+        elif job and at - job[0] < _SEFF_LINES and (match := _SEFF_STATE.match(line)):
+            state, _ = _state(match["state"])
+            if state:
+                fields: dict[str, Value] = {"job_id": int(job[1]), "state": state}
+                if match["code"]:
+                    fields["exit_code"] = int(match["code"])
+                yield tell("job-state", lines, job[0], at, fields, context)
+            job = None
+
+
+def reasons(lines: Sequence[str], context: Context) -> Iterator[Event]:
+    """Yield `node-state` for the rows of `sinfo -R`: why nodes are out of use."""
+    starts: tuple[int, int] | None = None
+    for at, line in enumerate(lines):
+        if match := _OUT_OF_USE.match(line):
+            starts = match.start("user"), match.start("nodes")
+        elif not line.strip():
+            starts = None
+        elif starts and len(line) < 4000 and (nodes := line[starts[1] :].strip()):
+            fields: dict[str, Value] = {"node": nodes, "reason": line[: starts[0]].strip()}
+            yield tell("node-state", lines, at, at, fields, context)
 
 
 def records(lines: Sequence[str], context: Context) -> Iterator[Event]:

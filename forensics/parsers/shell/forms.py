@@ -29,6 +29,9 @@ KINDS = {
     "cannot execute": "cannot-execute",
     "Exec format error": "cannot-execute",
     "Text file busy": "cannot-execute",
+    "Too many open files": "too-many-files",
+    "Too many open files in system": "too-many-files",
+    "Transport endpoint is not connected": "io-error",
     "Is a directory": "cannot-execute",
     "Argument list too long": "cannot-execute",
     "unbound variable": "script-error",
@@ -36,12 +39,12 @@ KINDS = {
 }
 TEE = {"no-such-file": "tee-missing", "disk-full": "tee-full", "denied": "tee-denied"}
 _ERROR = "(?P<error>" + "|".join(sorted(map(re.escape, KINDS), key=len, reverse=True)) + ")"
-_SCRIPT = r"(?P<script>[\w./@+~%-]{1,300}): line (?P<script_line>\d{1,7}): "
-_SHELL = r"(?:-?(?:ba|z|da|k|a)?sh|/[\w./-]{1,100}/(?:ba|z|da|k|a)?sh)"
+_SCRIPT = r"(?P<script>[\w./@+~%-]{1,300}): (?:-c: )?line (?P<script_line>\d{1,7}): "
+_SHELL = r"(?:-?(?:ba|z|da|k|a)?sh|/[\w./-]{1,100}/(?:ba|z|da|k|a)?sh|sudo|exec)"
 _PYTHON = r"\S{0,300}python[\d.]*"
 _PROGRAMS = (
     "tee|cat|tail|head|ls|cp|mv|rm|mkdir|touch|chmod|ln|dd|tar|gzip|zstd|unzip|rsync|wc|sort|grep|sed|awk|less|find"
-    "|stat|du|df|mount|cd|source|realpath|readlink|install|mktemp|printf|echo|sha256sum|md5sum|split|xargs"
+    "|stat|du|df|mount|cd|source|realpath|readlink|install|mktemp|printf|echo|sha256sum|md5sum|split|xargs|scp"
 )
 
 
@@ -79,6 +82,30 @@ FORMS = (
     ),
     _form("", rf"(?P<script>{_SHELL}): (?P<what>.{{1,1000}}?): ", _ERROR, r"(?:: .{0,80})?"),
     _form(
+        "",
+        r"(?P<script>[\w./@+~%-]{1,300}): (?P<what>redirection error: .{1,80}?|start_pipeline: .{1,40}?|pipe error): ",
+        _ERROR,
+    ),
+    _form("command-not-found", r"Command '(?P<what>[^']{1,200})' not found, (?:did you mean|but ).{0,200}"),
+    _form("cannot-execute", r"exec (?P<what>/\S{1,300}): (?P<error>exec format error|no such file or directory)"),
+    _form("cannot-execute", r"standard_init_linux\.go:\d+: exec user process caused.{0,20}: (?P<reason>.{1,80})"),
+    _form("cannot-run", r"mpi(?:run|exec) was unable to (?:find|launch) the specified (?P<reason>.{1,80})"),
+    _form(
+        "cannot-run",
+        r"\[proxy:[\d:]{1,20}@\S{1,100}\] .{1,100}: execvp error on file (?P<command>.{1,500}?) ",
+        r"\((?P<reason>[A-Z][\w ]{5,60})\)",
+    ),
+    _form(
+        "",
+        r"(?P<program>rsync): (?:\[\w{4,12}\] )?.{0,60}? failed on \"(?P<what>[^\"]{1,1000})\": ",
+        _ERROR,
+        r"(?: \(\d{1,3}\))?",
+    ),
+    _form("disk-full", r"Cannot write to [‘'](?P<what>.{1,500}?)[’'] \(No space left on device\)\."),
+    _form(
+        "", r"(?:fatal|error): (?:write error|(?:unable to|cannot|could not) [\w ]{4,40}(?P<what>.{0,300}?)): ", _ERROR
+    ),
+    _form(
         "cannot-execute",
         r"(?P<what>[^:\s]{1,500}): (?P<error>cannot execute(?: binary file|: required file not found)?)",
     ),
@@ -95,8 +122,8 @@ FORMS = (
     _form("nohup", r"nohup: (?P<reason>ignoring input.{0,200}|redirecting stderr.{0,80}|appending output.{0,200})"),
     _form(
         "cannot-run",
-        r"(?P<program>nohup|timeout|setsid|stdbuf|nice|ionice|taskset|numactl|exec|chrt|(?:/usr/bin/)?env): ",
-        r"(?:failed to (?:run command|execute) )?(?P<command>.{1,500}?): ",
+        r"(?P<program>nohup|timeout|setsid|stdbuf|nice|ionice|taskset|numactl|exec|chrt|time|(?:/usr/bin/)?env): ",
+        r"(?:failed to (?:run command|execute) |cannot run )?(?P<command>.{1,500}?): ",
         _ERROR,
     ),
     _form(
@@ -118,6 +145,20 @@ FORMS = (
         r"(?:docker: )?(?:Error response from daemon: (?P<reason>.{1,400}?)",
         r"|Cannot connect to the Docker daemon.{1,300}?)\.?",
     ),
+    _form(
+        "docker",
+        r"(?:docker: )?(?P<reason>(?:Got p|p)ermission denied while trying to connect to the [Dd]ocker.{1,400})",
+    ),
+    _form("docker", r"failed to register layer: (?P<reason>.{1,400})"),
+    _form("docker", r"docker: (?P<reason>'.{1,40}' is not a docker command).{0,80}"),
+    _form("docker", r"Error: (?P<reason>No such container: .{1,100})"),
+    _form("container", r"(?:Error: )?(?P<reason>(?:OCI runtime exec failed|crun|runc): .{1,400})"),
+    _form(
+        "container",
+        r"FATAL: {1,4}(?P<reason>(?:could not open image|container creation failed|[Uu]nable to (?:handle|build|open))"
+        r" ?.{1,400}|\".{1,200}\": executable file not found in \$PATH)",
+    ),
+    _form("container", r"CT (?P<container>\d{1,9}) not running"),
     _form(
         "docker",
         r"docker: (?P<reason>(?:permission denied|invalid reference|unknown flag|no matching manifest).{1,300})",
@@ -145,4 +186,8 @@ ZSH = lazy(
     r"zsh: (?P<status>killed|terminated|segmentation fault|abort|bus error|illegal instruction|hangup|"
     rf"floating point exception)(?=\s|$){_CORE}\s{{0,40}}(?P<command>.{{0,1000}})"
 )
-BARE = lazy(rf"(?P<status>Killed|Terminated|Hangup|(?:{_DIED}) \(core dumped\)|Segmentation fault|Bus error|Aborted)")
+BARE = lazy(
+    rf"(?P<status>Killed|Terminated|Hangup|(?:{_DIED}) \(core dumped\)|Segmentation fault|Bus error|Aborted"
+    r"|Illegal instruction|Floating point exception|File size limit exceeded|CPU time limit exceeded"
+    r"|User defined signal [12])"
+)
