@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, cmp_to_key
+from functools import cmp_to_key
 
 from forensics.engine.match import Match
 from forensics.engine.outcome import Outcome, is_end
 from forensics.engine.progress import Progress
-from forensics.engine.seen import LOG_KINDS, UNTIMED, Seen
+from forensics.engine.seen import UNTIMED, Seen
+from forensics.engine.whose import Whose
 from forensics.model import SEVERITIES, Event, Role, Severity, Value
 from forensics.rulebook.groups import members
 from forensics.rulebook.schema import Rule
@@ -24,8 +25,6 @@ RECOVERED_AFTER = 2
 OTHERS_WENT_ON = 5
 """Progress records of the other ranks after a fault of one that reports none: they could not go on without it."""
 _ANSWERED = {"nfs": "nfs-ok"}
-_OLD_S = 120.0
-_LATE_S = 900.0
 
 
 @dataclass(slots=True)
@@ -63,7 +62,7 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     for match in matches:
         groups[match.rule.id].append(match)
     progress = Progress(seen.steps)
-    machine = _Machine(seen)
+    whose = Whose(seen, progress)
     ends = _ends(seen)
     at_work = bool(seen.current_steps())
     answers = {(e.path, e.kind, e.fields.get("server")): e.line for e in seen.said("kernel", *_ANSWERED.values())}
@@ -71,13 +70,13 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     for group in groups.values():
         # What tmux itself says is of now, whatever run its panes show.
         current = [m for m in group if m.event.speaker == "tmux" or seen.is_current(m.event.path)]
-        related = [m for m in current if not machine.foreign(m.event) and not _refuted(m, progress, at_work=at_work)]
+        related = [m for m in current if not whose.foreign(m.event) and not _refuted(m, progress, at_work=at_work)]
         # A warning is no fault to recover from: what it warned of may show many steps later.
         lasting = [
             m
             for m in related
             if not _answered(m.event, answers)
-            and (_severity(m) != "error" or not _recovered(m.event, progress, ends, end))
+            and (_severity(m) != "error" or not (whose.outlived(m.event) or _recovered(m.event, progress, ends, end)))
         ]
         chosen = lasting or related or current or group
         order = sorted(chosen, key=lambda m: _position(m.event))
@@ -275,30 +274,3 @@ def _recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[i
     if event.rank is None and end.bad and progress.ranked_after(event):
         return False  # whose progress this is cannot be told
     return progress.after(event) >= RECOVERED_AFTER
-
-
-class _Machine:
-    """The log of the whole machine, in which other jobs speak too: when ours ran, and as which processes."""
-
-    def __init__(self, seen: Seen) -> None:
-        self._seen = seen
-
-    @cached_property
-    def _said(self) -> tuple[frozenset[Value], tuple[float, float] | None]:
-        """Return the processes that our logs name, and from when to when they speak: once, for all of a long log."""
-        seen = self._seen
-        logs = {s.path for s in seen.sources if s.kind in LOG_KINDS and seen.is_current(s.path)}
-        said = [e for e in seen.events if e.path in logs]
-        times = [t for s in seen.sources if s.path in logs for t in (s.started, s.ended) if t is not None]
-        times += [e.time for e in said if e.time is not None]
-        pids = frozenset(pid for e in said for pid in (e.pid, e.fields.get("pid")))
-        return pids, (min(times), max(times)) if times else None
-
-    def foreign(self, event: Event) -> bool:
-        """Tell whether a line of the machine's log lies far outside the run: another job's."""
-        if event.speaker != "kernel" or event.time is None:
-            return False
-        pids, span = self._said
-        if event.pid is not None and event.pid in pids:
-            return False  # the same process: whatever the clocks say, it is ours
-        return span is not None and not span[0] - _OLD_S <= event.time <= span[1] + _LATE_S

@@ -46,7 +46,9 @@ def ranks_of(seen: Seen, found: Sequence[Event]) -> tuple[int, ...]:
 def job_of(seen: Seen) -> dict[str, Value]:
     """Return the scheduler's number of the job, from its own words or from the name of its log."""
     named = [int(m["job"]) for s in seen.sources if seen.is_current(s.path) and (m := _JOB_LOG.search(s.path))]
-    jobs = [*_jobs(seen.said("scheduler", "job-state")), *_jobs(seen.said("slurm")), *named]
+    told = [*_jobs(seen.said("scheduler", "job-state")), *_jobs(seen.said("slurm"))]
+    # A table lists other jobs too: the one whose log this is, where it is among them.
+    jobs = [*(job for job in named if job in told), *told, *named]
     return {"job_id": jobs[0]} if jobs and len(set(named)) < 2 else {}
 
 

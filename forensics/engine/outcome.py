@@ -8,6 +8,7 @@ from forensics import timeline
 from forensics.engine.seen import Seen
 from forensics.model import Event
 
+_AT_WORK = frozenset({"RUNNING", "COMPLETING"})
 _DONE = frozenset({"COMPLETED", "COMPLETE", "Succeeded"})
 
 
@@ -34,6 +35,11 @@ class Outcome:
     def bad(self) -> bool:
         """Tell whether the status itself says that the run failed."""
         return self.exit_code not in {None, 0}
+
+    @property
+    def running(self) -> bool:
+        """Tell whether the scheduler says that the run goes on."""
+        return self.scheduler_state in _AT_WORK and not self.bad
 
     @property
     def good(self) -> bool:

@@ -47,6 +47,10 @@ class Progress:
         places: Sequence[_Place] = self._of(event.path).get((_ANY, _ANY), ())
         return bisect_left(places, (event.line, 0))
 
+    def later_than(self, time: float) -> int:
+        """Count the records that were written after a time."""
+        return sum(step.time is not None and step.time > time for steps in self._steps.values() for step in steps)
+
     def reports(self, event: Event) -> bool:
         """Tell whether the event's rank, or nobody in particular, writes any record in the event's source."""
         ranks: tuple[object, ...] = (_ANY,) if event.rank is None else (event.rank, None)

@@ -7,18 +7,21 @@ Events: `filesystem` for each that is full or nearly so, and always for /dev/shm
 mount, size_bytes, used_bytes, free_bytes, use_percent, inodes where `df -i` counts
 those); `memory` (total_bytes, used_bytes, free_bytes, available_bytes, swap_total_bytes,
 swap_free_bytes); `limits` (open_files, processes, locked_memory_bytes,
-virtual_memory_bytes, file_size_bytes, stack_bytes). Formats: coreutils df, procps free,
-bash and dash ulimit.
+virtual_memory_bytes, file_size_bytes, stack_bytes); `listing` for a file in a long listing
+(fields name, size_bytes; its time is when the file was last written, by the machine's own
+clock, whatever its zone). Formats: coreutils df and ls, procps free, bash and dash ulimit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from forensics.model import Context, Event, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote_lines
 from forensics.text.sizes import parse_size
+from forensics.text.timestamps import leading_time
 
 NEARLY_FULL = 98
 _DF = lazy(r"Filesystem\s+(?:Type\s+)?(?P<unit>\S*(?:blocks|Size|Inodes))\s.*Mounted on\s*$")
@@ -71,6 +74,12 @@ _FLAGS = {
     "s": ("stack_bytes", 1024),
     "f": ("file_size_bytes", 1024),
 }
+_LISTED = lazy(
+    r"-[rwxsStT-]{9}[.+@]? +\d{1,6} +\S{1,64} +\S{1,64} +(?P<size>\d{1,18}|\d[\d.]{0,8}[KMGT]) +"
+    r"(?P<when>[A-Z][a-z]{2} +\d{1,2} +\d\d:\d\d|20\d\d-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?: [-+]\d{4})? +"
+    r"(?P<name>\S.{0,400}?)"
+)
+_MOST_LISTED = 500
 _MOST_LINES = 20_000
 
 
@@ -84,7 +93,7 @@ class HostRecord:
     def parse(self, data: bytes, context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""
         lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")[:_MOST_LINES]
-        readers = (_filesystems, _memory, _meminfo, _limits, _asked)
+        readers = (_filesystems, _memory, _meminfo, _limits, _asked, _listed)
         found = [event for reader in readers for event in reader(lines, context)]
         yield from sorted(found, key=lambda event: event.line)
 
@@ -123,6 +132,21 @@ def _filesystems(lines: list[str], context: Context) -> Iterator[Event]:
             fields["used_bytes"] = _blocks(row["used"], unit)
             fields["free_bytes"] = _blocks(row["free"].lstrip("-"), unit)
         yield _event("filesystem", lines, at, at, fields, context)
+
+
+def _listed(lines: list[str], context: Context) -> Iterator[Event]:
+    left = _MOST_LISTED
+    for at, line in enumerate(lines):
+        row = _LISTED.fullmatch(line.rstrip()) if line.startswith("-") and len(line) < 800 and left else None
+        when = row["when"] if row else ""
+        # A clock without seconds is no form of a log's time; `ls` shows one for files of the last half year.
+        whole = when if when.count(":") == 2 else f"{when}:00"
+        time = leading_time(whole, year=context.default_year)[0] if row else None
+        if row is None or time is None:
+            continue
+        left -= 1
+        fields: dict[str, Value] = {"name": row["name"], "size_bytes": parse_size(row["size"])}
+        yield replace(_event("listing", lines, at, at, fields, context), time=time)
 
 
 def _blocks(cell: str, unit: str) -> int | None:

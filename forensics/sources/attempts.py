@@ -48,7 +48,7 @@ def arrange(inputs: Sequence[Input]) -> list[Input]:
 
 def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
     """Count files as of an earlier try, whatever they are called, where their folder or their times say so."""
-    gone = {id(made) for made in ordered if put_aside(made.source.path)}
+    gone = {id(made) for made in ordered if put_aside(made.source.path) or _outdated(made)}
     if all(id(made) in gone or made.source.kind not in _VOICES for made in ordered):
         return  # without a later run beside it, what lies in `old/` is the run in question
     gone |= {id(made) for unit in _left_behind([u for u in units if not u.aside]) for made in unit.inputs}
@@ -60,6 +60,11 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
             made.source = replace(made.source, attempt=1)
         elif id(made) in gone and made.source.attempt >= latest > 0:
             made.source = replace(made.source, attempt=latest - 1)
+
+
+def _outdated(made: Input) -> bool:
+    """Tell whether the name of a session's record says that it is of an earlier time: `pane-yesterday.txt`."""
+    return made.source.kind == "transcript" and read_name(made.source.path).age < 0
 
 
 def _left_behind(units: Sequence[Unit]) -> list[Unit]:
@@ -131,6 +136,10 @@ def _units(ordered: Iterable[Input]) -> list[Unit]:
         unit = read_name(path)
         key = (unit.stem, unit.explicit, unit.number, unit.age)
         units.setdefault(key, unit).inputs.append(made)
+    plain = {unit.stem for unit in units.values() if unit.explicit is None and unit.number is None and not unit.age}
+    for unit in units.values():
+        if unit.first and unit.stem in plain:
+            unit.explicit, unit.age = None, -1  # `attempt1-train.log` was moved out of the way of `train.log`
     return list(units.values())
 
 

@@ -10,7 +10,7 @@ from forensics.model import Source, State
 from forensics.sources.encoding import wide_encoding
 from forensics.sources.input import CHUNK, NUL_TAIL, Input
 from forensics.sources.names import host_hint, rank_hint
-from forensics.sources.sniff import HEAD, LINE_KINDS, LOG_KINDS, PROMPT, SKIPPED_KINDS, sniff
+from forensics.sources.sniff import HEAD, LINE_KINDS, LOG_KINDS, PROMPT, SKIPPED_KINDS, names_capture, sniff
 from forensics.text import ansi
 from forensics.text.damage import is_block_multiple, pane_width, trailing_nuls
 from forensics.text.lazy import lazy
@@ -87,7 +87,7 @@ def _fill(made: Input, head: bytes, tail: bytes, size: int, nuls: int) -> None:
         why=why,
         rank=rank_hint(source.path),
         host=host_hint(source.path),
-        pane_width=_width(kind, head, tail),
+        pane_width=_width(kind, head, tail, named=names_capture(source.path)),
     )
 
 
@@ -106,12 +106,12 @@ def _state(kind: str, size: int, nuls: int, tail: bytes, source: Source) -> Stat
     return "whole"
 
 
-def _width(kind: str, head: bytes, tail: bytes) -> int | None:
-    if kind == "transcript":
+def _width(kind: str, head: bytes, tail: bytes, *, named: bool) -> int | None:
+    if kind == "transcript" and not named:
         return pane_width(_captured(_lines(head)), known=True) or pane_width(_captured(_lines(tail)), known=True)
-    if kind not in LOG_KINDS:
+    if kind not in LOG_KINDS and kind != "transcript":
         return None
-    if kind != "tmux-capture":
+    if kind not in {"tmux-capture", "transcript"}:
         return pane_width(_lines(head)[:_PANE_LINES])
     return pane_width(_lines(tail)[-_PANE_LINES:], known=True) or pane_width(_lines(head)[:_PANE_LINES], known=True)
 

@@ -55,7 +55,7 @@ _SLURM_WORDS = ("slurmstepd: ", "srun: ", "sbatch: ", "salloc: ")
 _EXIT_NAME = lazy(
     r"(?:^|[^a-z])(?:(?:exit|ret(?:urn)?|err)?[_-]?(?:code|status)|exit|rc|ret|errno)(?:[^a-z]|$)", re.IGNORECASE
 )
-_EXIT = lazy_bytes(rb"\s*-?\d{1,3}\s*")
+_EXIT = lazy_bytes(rb"\s*(?:[A-Za-z_ ]{1,20}[:=]\s{0,3})?-?\d{1,3}\s*")
 _DOCUMENT = lazy(
     r"(?:README|CHANGE(?:LOG|S)|CONTRIBUTING|LICEN[CS]E|NOTICE|AUTHORS|SECURITY|CODE_OF_CONDUCT|MODEL_CARD|INSTALL)"
     r"(?:[-_.][\w-]{1,20})?(?:\.(?:md|markdown|rst|txt))?",
@@ -84,6 +84,8 @@ _PROGRESS = lazy(
 _TALK = lazy(
     r"^\w*Error\b|CUDA|cuda:\d|[Tt]orch|[Ll]oading|Training|Saving|Killed|Segmentation fault|\bsamples\b|seq_len|batch"
 )
+_SHORT = 32
+"""Bytes of a file that holds a status and nothing else."""
 _WIDE = 400
 """Characters of a line that tell whether it is a program's."""
 
@@ -113,7 +115,7 @@ def sniff(name: str, head: bytes, tail: bytes = b"", size: int | None = None) ->
     lines = [line for line in text.split("\n", _LINES)[:_LINES] if line and not line.isspace()]
     if not lines:
         return _by_name(base)
-    if (len(head) if size is None else size) <= 16 and _EXIT.fullmatch(data) and _EXIT_NAME.search(base):
+    if (len(head) if size is None else size) <= _SHORT and _EXIT.fullmatch(data) and _EXIT_NAME.search(base):
         return "exit-code"
     if _DOCUMENT.fullmatch(base) and not _LOG_NAME.search(base):
         return "document"
@@ -122,6 +124,11 @@ def sniff(name: str, head: bytes, tail: bytes = b"", size: int | None = None) ->
     if kind is not None and not (kind in _RECORDS and _runs(base, lines, closing)):
         return kind
     return _told(base, text, lines, closing)
+
+
+def names_capture(path: str) -> bool:
+    """Tell whether a path says that the file holds the screen of a terminal."""
+    return _TMUX_NAME.search(unpacked(PurePosixPath(path.replace("!", "/")).name)) is not None
 
 
 def _by_name(base: str) -> str:
@@ -148,7 +155,7 @@ def _told(base: str, text: str, lines: Sequence[str], closing: str) -> str:
         return "launch-script"
     if prompts and _is_session(lines, prompts):
         return "transcript"
-    if _TMUX_NAME.search(base) or "\nPane is dead" in closing:
+    if names_capture(base) or "\nPane is dead" in closing:
         return "tmux-capture"
     if _SLURM_NAME.search(base) or _from_slurm(text) or _from_slurm(closing):
         return "slurm-log"

@@ -19,6 +19,7 @@ _EXPLICIT = frozenset({"attempt", "try", "retry", "restart", "resume"})
 _NUMBERED = _EXPLICIT | {"run", "job", "launch", "exp", "slurm", "version", "v", "round", "trial"}
 _AGES = {
     "old": -1, "prev": -1, "previous": -1, "backup": -1, "bak": -1, "orig": -1, "before": -1,
+    "yesterday": -1,
     "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1, "resumed": 1, "after": 1,
 }  # fmt: skip
 _ASIDE = frozenset({
@@ -48,6 +49,8 @@ class Unit:
     age: int
     aside: bool = False
     """Whether a folder says that the logs in it were put aside: `old/`, `archive/2025-01-01/`."""
+    first: bool = False
+    """Whether the name counts tries from the first on, and this is it: `attempt1`, and not `retry1`."""
     inputs: list[Input] = field(default_factory=list)
     when: Span | None = None
 
@@ -64,6 +67,7 @@ def read_name(path: str) -> Unit:
     explicit: int | None = None
     number: int | None = None
     age = 0
+    first = False
     for at, part in enumerate(parts):
         tokens = _TOKEN.findall(part)
         if at < len(parts) - 1 and len(tokens) == 1 and tokens[0].isdecimal() and len(tokens[0]) < 5:
@@ -77,6 +81,7 @@ def read_name(path: str) -> Unit:
             if token.isdecimal():
                 if before in _EXPLICIT:
                     explicit = int(token)
+                    first = before in {"attempt", "try"} and explicit < 2
                 elif number is None or before in _NUMBERED:
                     number = int(token)
                 elif before and len(token) >= 4:
@@ -87,7 +92,7 @@ def read_name(path: str) -> Unit:
                 words.append(token)
         named = [word for word in words if word not in _NUMBERED]
         stem += [*(named if named or at < len(parts) - 1 else words), "/"]
-    return Unit(tuple(stem[:-1]), explicit, number, age, put_aside(path))
+    return Unit(tuple(stem[:-1]), explicit, number, age, put_aside(path), first)
 
 
 def put_aside(path: str) -> bool:

@@ -33,6 +33,8 @@ BARE = log(0, stamped=False)
         {"run1/train.log": log(10), "run2/train.log": log(14)},
         {"train_20260301_1000.log": BARE, "train_20260302_0900.log": BARE},
         {"train.log": BARE, "train_retry1.log": BARE},
+        {"attempt1-train.log": BARE, "train.log": BARE},
+        {"out/train.log": BARE, "out/train_attempt2.log": BARE},
         {"old/train.log": BARE, "train.log": BARE},
         {"previous/2026-11-28/train.log": BARE, "train.log": BARE},
     ],

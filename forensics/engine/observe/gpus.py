@@ -18,12 +18,14 @@ BUSY = 50
 """Per cent of utilization of a GPU that works: only then does its clock tell of its speed."""
 SLOW_CLOCK = 0.8
 """Share of the others' clock; boost clocks of sound cards of one kind differ by a few per cent."""
+UNUSED = "GPU available but not used"
+"""Lightning's warning, from 1.0 on: alone it may be meant so."""
 BUSY_OTHERS = 90
 """Per cent of utilization that ranks show which spin in a collective until the last one comes."""
 
 
 def observe(seen: Seen) -> Iterator[Event]:
-    """Yield `slow-gpu` and `lagging-gpu` of a series of snapshots, and `all-idle` of the last."""
+    """Yield `slow-gpu` and `lagging-gpu` of a series of snapshots, `all-idle` and `gpu-unused` of the last."""
     yield from _stands_out(seen)
     yield from _all_idle(seen)
 
@@ -93,6 +95,10 @@ def _all_idle(seen: Seen) -> Iterator[Event]:
     used = memory(last)
     also = tuple(e.place for e in seen.said("tmux", "no-server"))[:1]
     fields = {"gpus": len(used), "gpu_mem_used_bytes": max(used)}
+    said = next((e for e in seen.said("warning") if UNUSED in e.message and seen.is_current(e.path)), None)
+    if said is not None:
+        text = "the program says that it does not use the GPU, and the GPU does nothing"
+        yield observed(said.place, "gpu-unused", text, fields, (last.place,), said.time)
     yield observed(last.place, "all-idle", f"all {len(used)} GPUs are idle and empty", fields, also, last.time)
 
 

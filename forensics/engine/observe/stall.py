@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from statistics import median
 
 from forensics import timeline
@@ -57,17 +58,22 @@ def _stuck(seen: Seen) -> Iterator[Event]:
     end = outcome(seen)
     if log is None or end.good or end.bad or end.signal is not None:
         return
-    late = idle if idle is not None and _late(idle, log, steps) else None
+    written = _written(seen, log)
+    late = idle if idle is not None and _late(idle, written, steps) else None
     waiting = dumps if all(map(_waits, dumps)) else []
     if not late and not (waiting and (idle or len(dumps) > 1)):
         return
     proof = [*waiting, *([idle] if idle else ())]
-    lines = [line for line in seen.tails.get(log.path, ()) if line.text.strip()]
+    # What somebody's Ctrl-C made it print belongs to the end of the waiting, not to it.
+    last = max((s.line for s in steps if s.path == log.path), default=0)
+    raised = min((e.line for e in seen.said("exception") if e.path == log.path and e.line > last), default=1 << 62)
+    tail = [line for line in seen.tails.get(log.path, ()) if line.text.strip() and line.number < raised]
+    lines = [line for line in tail if not line.text.startswith(("Traceback (", "Process ", "  "))]
     if not lines:
         return
     fields: dict[str, Value] = {"last_step": timeline.last_step(steps)}
-    if late is not None and late.time is not None and log.ended is not None:
-        fields["silent_ms"] = int((late.time - log.ended) * 1000)
+    if late is not None and late.time is not None and written is not None:
+        fields["silent_ms"] = int((late.time - written) * 1000)
     at = Evidence(log.path, lines[-1].number, lines[-1].end or lines[-1].number, lines[-1].text[-400:])
     message = "the processes are there and wait; this is the last that was said"
     yield observed(at, "stuck", message, fields, tuple(e.place for e in proof[:4]), log.ended)
@@ -83,8 +89,17 @@ def _holds(snapshot: Event) -> bool:
     return any(used >= HELD_BYTES for used in memory(snapshot)) and bool(loads(snapshot))
 
 
-def _late(event: Event, log: Source, steps: list[Step]) -> bool:
-    if event.time is None or log.ended is None:
+def _written(seen: Seen, log: Source) -> float | None:
+    """Return when a log was last written: as its lines say, else as a listing of the folder does."""
+    if log.ended is not None:
+        return log.ended
+    name = PurePosixPath(log.path).name
+    listed = (e for e in seen.said("host", "listing") if PurePosixPath(str(e.fields.get("name"))).name == name)
+    return max((e.time for e in listed if e.time is not None), default=None)
+
+
+def _late(event: Event, written: float | None, steps: list[Step]) -> bool:
+    if event.time is None or written is None:
         return False
     typical = median([s.step_time_s for s in steps if s.step_time_s] or [0.0])
-    return event.time - log.ended > max(LEAST_S, RHYTHM * typical)
+    return event.time - written > max(LEAST_S, RHYTHM * typical)

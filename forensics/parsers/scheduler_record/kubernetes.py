@@ -29,6 +29,7 @@ _DISRUPTED = lazy(
     r"\s{0,40}(?:- )?\"?reason\"?: \"?(?P<reason>EvictionByEvictionAPI|DeletionByTaintManager|DeletionByPodGC"
     r"|TerminationByKubelet|PreemptionBy(?:Kube)?Scheduler)\"?,?\s*"
 )
+_GPU = lazy(r"\s{0,40}\S{1,60}\.com/(?:gpu|mig-\S{1,20}|tpu): {0,20}\"?[1-9]", re.IGNORECASE)
 _MOST = 2000
 
 
@@ -68,11 +69,16 @@ class _Description:
     container: str | None = None
     limits: dict[str | None, int | None] = field(default_factory=dict)
     limited: bool = False
+    with_gpu: set[str | None] = field(default_factory=set)
     states: list[tuple[str | None, _State]] = field(default_factory=list)
     open_state: tuple[int, _State] | None = None  # with its indentation
 
     def read(self, at: int, line: str) -> None:
         """Take one line."""
+        if _GPU.match(line):
+            self.with_gpu.add(self.container)
+        elif (named := _CONTAINER.fullmatch(line.rstrip())) and self.section == "containers":
+            self.container, self.open_state = named["name"], None
         pair = _PAIR.fullmatch(line.rstrip())
         if pair is None:
             return
@@ -82,9 +88,7 @@ class _Description:
             self.open_state = None
         if indent == 0 or (indent == 2 and self.section in {"metadata", "spec", "status"}):
             self._of_pod(at, indent, key, value)
-        if named := _CONTAINER.fullmatch(line.rstrip()):
-            self.container = named["name"] if self.section == "containers" else self.container
-        elif self.open_state:
+        if self.open_state:
             _of_state(self.open_state[1], key, value, at)
         elif key in {"state", "laststate", "terminated", "waiting"}:
             state = _State(at, at, value or key.capitalize())
@@ -118,7 +122,9 @@ def describe(lines: Sequence[str], context: Context) -> Iterator[Event]:
         fields = {"pod": pod.get("name"), **{k: pod.get(k) for k in ("status", "reason", "message", "node")}}
         yield tell("pod-state", lines, *found.reason_at, fields, context)
     for name, state in found.states[:_MOST]:
-        yield from _container(name, found.limits.get(name), state, pod, lines, context)
+        # Beside a container that has GPUs, one without any is a sidecar: what ends it is not what ends the training.
+        if not found.with_gpu or name in found.with_gpu:
+            yield from _container(name, found.limits.get(name), state, pod, lines, context)
 
 
 def _of_state(state: _State, key: str, value: str, at: int) -> None:

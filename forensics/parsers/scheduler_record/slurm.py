@@ -41,7 +41,8 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
     last = {name: at for at, (name, event) in enumerate(told) if event.fields["state"] not in _WAITING}
     for at, (name, event) in enumerate(told):
         # `sacct -D` and a `squeue` that is watched tell of every try of a job: the last one is the job's.
-        yield replace(event, kind="earlier-state") if at < last.get(name, -1) else event
+        whole = name.partition(".")[0]
+        yield replace(event, kind="earlier-state") if at < max(last.get(name, -1), last.get(whole, -1)) else event
 
 
 def _rows(lines: Sequence[str], context: Context) -> Iterator[tuple[str, Event]]:
