@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Final
 
 from forensics.model import Event, Step
@@ -21,9 +22,14 @@ class Progress:
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self._steps: dict[str, list[Step]] = defaultdict(list)
+        drawn: dict[tuple[str, int | None, str | None], tuple[int | None, float | None]] = {}
         for step in steps:
-            if step.series == "train":
+            if step.series != "train" or step.step == 0:
+                continue  # a bar at 0 waits
+            track, now = (step.path, step.rank, step.lane), (step.step, step.loss)
+            if step.step is None or drawn.get(track) != now:
                 self._steps[step.path].append(step)
+            drawn[track] = now  # tqdm draws its last state once more when it is closed, by an exception too
         self._places: dict[str, dict[tuple[object, object], list[_Place]]] = {}
 
     def after(self, event: Event) -> int:
@@ -49,7 +55,11 @@ class Progress:
 
     def later_than(self, time: float) -> int:
         """Count the records that were written after a time."""
-        return sum(step.time is not None and step.time > time for steps in self._steps.values() for step in steps)
+        return len(self._times) - bisect_right(self._times, time)
+
+    @cached_property
+    def _times(self) -> list[float]:
+        return sorted(step.time for steps in self._steps.values() for step in steps if step.time is not None)
 
     def reports(self, event: Event) -> bool:
         """Tell whether the event's rank, or nobody in particular, writes any record in the event's source."""

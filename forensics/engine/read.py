@@ -38,7 +38,9 @@ _UNREAD = frozenset({"checkpoint", "binary"})
 _PURE = frozenset({"nvidia-smi-csv", "nvidia-smi-xml", "nvidia-smi-dmon", "nvidia-smi-pmon", "exit-code",
                    "torchelastic-error", "flight-recorder", "memory-snapshot", "torch-trace", "launch-script",
                    "config"})  # fmt: skip
-_YEAR = lazy_bytes(rb"\b(20[1-4]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])[T _]|\d\d:\d\d:\d\d (20[1-4]\d)\b")
+_YEAR = lazy_bytes(
+    rb"\b(20[1-4]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])[T _]|\d\d:\d\d:\d\d (?:[A-Z]{2,5} )?(20[1-4]\d)\b"
+)
 
 
 def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0) -> Seen:

@@ -67,12 +67,14 @@ class Whose:
 
     def _alive_after(self, event: Event) -> bool:
         """Tell whether a later look at the GPUs shows processes on them: the one that ended was another."""
-        for shot in self._seen.said("nvidia-smi", "snapshot"):
-            pids = shot.fields.get("pids")
-            later = shot.time is not None and event.time is not None and event.time < shot.time
-            if later and isinstance(pids, tuple) and pids and _pid(event) not in (None, *pids):
-                return True
-        return False
+        at, pid = event.time, _pid(event)
+        return at is not None and pid is not None and any(at < time and pid not in pids for time, pids in self._shown)
+
+    @cached_property
+    def _shown(self) -> list[tuple[float, tuple[Value, ...]]]:
+        """Return when somebody looked at the GPUs, and which processes were on them."""
+        shots = [(shot.time, shot.fields.get("pids")) for shot in self._seen.said("nvidia-smi", "snapshot")]
+        return [(time, pids) for time, pids in shots if time is not None and isinstance(pids, tuple) and pids]
 
     def _other_pod(self, event: Event) -> bool:
         name = str(event.fields.get("pod") or str(event.fields.get("object")).partition("/")[2])
@@ -82,8 +84,9 @@ class Whose:
     def _pods(self) -> frozenset[str]:
         """Return the pods that were looked at closely, or whose logs these are."""
         seen = self._seen
-        listed = {str(e.fields["pod"]): e for e in seen.said("scheduler", "pod-state") if e.fields.get("pod")}
-        close = {name for name, e in listed.items() if e.fields.get("status") or e.fields.get("container")}
+        told = [e for e in seen.said("scheduler", "pod-state") if e.fields.get("pod")]
+        listed = {str(e.fields["pod"]) for e in told}
+        close = {str(e.fields["pod"]) for e in told if e.fields.get("status") or e.fields.get("container")}
         stems = {s.path.replace("!", "/").rpartition("/")[2].partition(".")[0] for s in seen.logs()}
         logged = {name for name in listed for stem in stems if len(stem) > 3 and (stem in name or name in stem)}
         return frozenset(close | logged)

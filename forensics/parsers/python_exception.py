@@ -35,6 +35,8 @@ _BARE = lazy(
 )
 _THREAD = lazy(r"Exception in thread (?P<name>[^:]{1,80}):")
 _IGNORED = "Exception ignored "
+_CPP_WITHIN = 4
+"""Lines from an exception without words to the header of the C++ part that Paddle prints below it."""
 _UNCONVERTED = "WON'T CONVERT"
 """Begins torch.compile's record of an error that it suppressed: the function runs uncompiled."""
 _COMPILER = lazy(r"torch[/.]_(?:dynamo|inductor|functorch|logging)\b")
@@ -150,6 +152,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
             block = _Block(record, record.lane or (crashed[0] if near else None), link.pop(key, ""))
             block.ignored = _told(record, ignored) or _told_before(block, blocks[key])
             block.original = "Original " + HEADER in text
+            _yield_to_cpp(blocks[key], record)
             open_[key] = block
             blocks[key].append(block)
         elif not (key in open_ and _continues(open_[key], record)):
@@ -160,6 +163,14 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
         if key in open_:
             last = key, record.line.number
     return blocks, said
+
+
+def _yield_to_cpp(earlier: list[_Block], header: Record) -> None:
+    """Leave it to Paddle's C++ part to say what happened, where the exception in Python's has a name and no words."""
+    said = earlier[-1].message[:1] if earlier and header.text.startswith("C++ Traceback") else []
+    near = bool(said) and header.line.number - said[0].line.number <= _CPP_WITHIN
+    if near and not said[0].text.partition(":")[2].strip():
+        earlier[-1].ignored = header.text
 
 
 def _told(record: Record, ignored: tuple[str, int]) -> str:

@@ -52,6 +52,7 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
     if all(id(made) in gone or made.source.kind not in _VOICES for made in ordered):
         return  # without a later run beside it, what lies in `old/` is the run in question
     gone |= {id(made) for unit in _left_behind([u for u in units if not u.aside]) for made in unit.inputs}
+    gone |= {id(made) for unit in _firsts(units) for made in unit.inputs}
     if not gone:
         return
     latest = max(made.source.attempt for made in ordered if id(made) not in gone)
@@ -65,6 +66,13 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
 def _outdated(made: Input) -> bool:
     """Tell whether the name of a session's record says that it is of an earlier time: `pane-yesterday.txt`."""
     return made.source.kind == "transcript" and read_name(made.source.path).age < 0
+
+
+def _firsts(units: Sequence[Unit]) -> list[Unit]:
+    """Return first attempts beside a log of training whose name counts nothing: `attempt1_bs32.log`, `finetune.log`."""
+    plain = any(u.explicit is None and u.number is None and not u.age and not u.other_purpose for u in units)
+    counted = {unit.explicit for unit in units if unit.explicit is not None}
+    return [unit for unit in units if unit.first and plain and counted <= {0, 1}]
 
 
 def _left_behind(units: Sequence[Unit]) -> list[Unit]:

@@ -10,7 +10,7 @@ from forensics.model import Source, State
 from forensics.sources.encoding import wide_encoding
 from forensics.sources.input import CHUNK, NUL_TAIL, Input
 from forensics.sources.names import host_hint, rank_hint
-from forensics.sources.sniff import HEAD, LINE_KINDS, LOG_KINDS, PROMPT, SKIPPED_KINDS, names_capture, sniff
+from forensics.sources.sniff import HEAD, LINE_KINDS, LOG_KINDS, PROMPT, SKIPPED_KINDS, names_pane, sniff
 from forensics.text import ansi
 from forensics.text.damage import is_block_multiple, pane_width, trailing_nuls
 from forensics.text.lazy import lazy
@@ -87,7 +87,7 @@ def _fill(made: Input, head: bytes, tail: bytes, size: int, nuls: int) -> None:
         why=why,
         rank=rank_hint(source.path),
         host=host_hint(source.path),
-        pane_width=_width(kind, head, tail, named=names_capture(source.path)),
+        pane_width=_width(kind, head, tail, named=names_pane(source.path)),
     )
 
 

@@ -13,7 +13,10 @@ _Test = Callable[[str, str, Sequence[str]], str | None]
 
 _SYSLOG_TIME = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?"
 _JOURNAL_TIME = r"(?:[A-Z][a-z]{2} )?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,20}(?: [A-Z]{3,4})?"
-_KERNEL_STAMP = lazy(r"(?:\w{3,8} *:\w{2,7} *: |<\d{1,3}>)?\[ *\d{1,9}\.\d{6}(?:,\d+)?(?:@\d+)?\] ")
+_KERNEL_STAMP = lazy(
+    r"(?:\w{3,8} *:\w{2,7} *: |<\d{1,3}>)?\[ *\+?\d{1,9}\.\d{6}(?:,\d+)?(?:@\d+)?\] "
+    r"|\[[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d\] "  # dmesg -H
+)
 _DATED_STAMP = lazy(
     r"\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |"  # dmesg -T
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{6}[+-]\d\d:\d\d "  # dmesg --time-format iso

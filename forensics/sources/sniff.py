@@ -76,6 +76,7 @@ _LOG_NAME = lazy(
     r"\.(?:log|out|err)$|(?:^|[._-])(?:stdout|stderr|nohup|console|output|log)(?:[._-].*)?$", re.IGNORECASE
 )
 _TMUX_NAME = lazy(r"(?:^|[^a-z])(?:tmux|panes?|screenlog|hardcopy|capture)(?:[^a-z]|$)", re.IGNORECASE)
+_PANE_NAME = lazy(r"(?:^|[^a-z])(?:panes?|screenlog|hardcopy)(?:[^a-z]|$)", re.IGNORECASE)
 _LEVEL = lazy(r"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b")
 _PROGRESS = lazy(
     r"Traceback \(most recent|^  File \"|\b(?:[Ss]tep|[Ee]poch|[Ii]ter(?:ation)?|[Ll]oss|LOSS|lr)\b ?[:=\[]? ?\d|"
@@ -126,9 +127,9 @@ def sniff(name: str, head: bytes, tail: bytes = b"", size: int | None = None) ->
     return _told(base, text, lines, closing)
 
 
-def names_capture(path: str) -> bool:
-    """Tell whether a path says that the file holds the screen of a terminal."""
-    return _TMUX_NAME.search(unpacked(PurePosixPath(path.replace("!", "/")).name)) is not None
+def names_pane(path: str) -> bool:
+    """Tell whether a path says that the file is what a pane showed, prompts and all."""
+    return _PANE_NAME.search(unpacked(PurePosixPath(path.replace("!", "/")).name)) is not None
 
 
 def _by_name(base: str) -> str:
@@ -155,7 +156,7 @@ def _told(base: str, text: str, lines: Sequence[str], closing: str) -> str:
         return "launch-script"
     if prompts and _is_session(lines, prompts):
         return "transcript"
-    if names_capture(base) or "\nPane is dead" in closing:
+    if _TMUX_NAME.search(base) or "\nPane is dead" in closing:
         return "tmux-capture"
     if _SLURM_NAME.search(base) or _from_slurm(text) or _from_slurm(closing):
         return "slurm-log"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from hypothesis import given
@@ -47,6 +48,7 @@ EVENTS = st.builds(
 @given(st.lists(STEPS, max_size=12), EVENTS)
 def test_what_stands_after_a_fault_is_counted_as_by_a_search(steps: list[Step], event: Event) -> None:
     """By place, rank and lane; a record that names no rank is everybody's."""
+    steps = [replace(s, step=number) for number, s in enumerate(steps, 1)]
     here = [s for s in steps if s.path == event.path and s.series == "train"]
     below = [
         s
@@ -58,6 +60,15 @@ def test_what_stands_after_a_fault_is_counted_as_by_a_search(steps: list[Step], 
     assert progress.ranked_after(event) == any(s.rank is not None for s in below)
     assert progress.all_after(event) == sum(s.line > event.end_line for s in here)
     assert progress.reports(event) == any(event.rank is None or s.rank in {None, event.rank} for s in here)
+
+
+def test_a_state_that_is_drawn_once_more_is_no_progress() -> None:
+    """A bar is drawn again when an exception closes it, and one that waits at 0 has not begun."""
+    event = Event("exception", "raised", "a.log", 5, "", end_line=5)
+    before, again = Step("a.log", 1, 0, 77, loss=0.5), Step("a.log", 6, 0, 77, loss=0.5)
+    waiting = [Step("a.log", line, 0, 0) for line in (7, 8)]
+    assert Progress([before, again, *waiting]).after(event) == 0
+    assert Progress([before, again, Step("a.log", 9, 0, 78, loss=0.4)]).after(event) == 1
 
 
 def test_twice_the_faults_of_a_run_are_twice_the_work() -> None:

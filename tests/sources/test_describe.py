@@ -40,3 +40,11 @@ def test_a_session_that_shows_no_wrapped_pane_has_no_width(command: str) -> None
     """With -J the terminal has joined its lines, and what other commands print is as wide as it is."""
     shown = "\n".join(STEPS) + f"\n{MESSAGE}\n" if "J" in command else pane(80)
     assert Input.from_bytes("tmux.txt", f"$ {command}\n{shown}$ date\n".encode()).source.pane_width is None
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_file_that_is_named_after_its_pane_is_wrapped_like_one(width: int) -> None:
+    """Somebody saved the whole pane, the prompts of the session in it."""
+    shown = pane(width).replace("Pane is dead", "me@gpu8:~$ echo $?\n1\nme@gpu8:~$ Pane is dead")
+    source = Input.from_bytes("pane-train.txt", f"me@gpu8:~$ python train.py\n{shown}me@gpu8:~$ date\n".encode()).source
+    assert source.pane_width == width

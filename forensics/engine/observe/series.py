@@ -25,6 +25,8 @@ STAYED = 5
 SLOW_SHARE = 1.2
 MIN_SLOW_RECORDS = 5
 SKIPPED_RECORDS = 5
+_MARKS = frozenset({"bar", "nan", "place", "]", "}"})
+"""Keys that tell the form of a record, and are no names of its numbers."""
 _SCALE = lazy(r"loss scale: *(?P<minimum>[\d.]{1,12}(?:[eE][+-]?\d{1,3})?)")
 
 
@@ -160,7 +162,8 @@ def _series(steps: Iterable[Step]) -> list[list[Step]]:
     for step in steps:
         if step.loss is not None or step.grad_norm is not None:
             # A row that has a single metric belongs to that metric's series (`loss_mel`, `loss_dur`).
-            metric = step.keys if len(step.keys) == 1 else ()
+            named = tuple(key for key in step.keys if key not in _MARKS)
+            metric = named if len(named) == 1 else ()
             groups[step.path, step.rank, step.lane, metric].append(step)
     return list(groups.values())
 

@@ -8,10 +8,11 @@ from forensics.model import Record
 from forensics.text.lazy import lazy
 
 # One head at a time: `kern  :err   :` (dmesg -x), `<3>` (raw buffer), `kernel:` (syslog,
-# journal), seconds since boot, `dmesg -T` time, and the printing task or CPU.
+# journal), seconds since boot, `dmesg -T` and `dmesg -H` time, and the printing task or CPU.
 _HEAD = lazy(
     r"(?:kern\s{0,4}:\w{1,7}\s{0,4}:|<\d{1,3}>|kernel:|\[\s{0,10}\d{1,10}\.\d{3,9}\]|\[\s{0,8}[TC]\d{1,8}\]"
-    r"|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})? \d{4}\])[ \t]?"
+    r"|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})? \d{4}\]"
+    r"|\[[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d\]|\[ {0,8}\+\d{1,8}\.\d{6}\])[ \t]?"
 )
 _LEVEL = lazy(r"\b(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b")
 _UPTIME = lazy(r"\[\s{0,10}(\d{1,10}\.\d{3,9})\]")

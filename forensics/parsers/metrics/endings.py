@@ -3,7 +3,7 @@
 A `weak` ending proves little alone: a bare `done` may close any part of a program, and
 wandb prints its summary after a crash too. Source: transformers, Lightning, torchrun,
 Megatron-LM, fairseq, torchtitan, axolotl, ultralytics, detectron2, DeiT, Caffe, CatBoost,
-uvicorn (vLLM, SGLang), wandb.
+uvicorn (vLLM, SGLang), wandb, timm, Determined.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TRIGGERS = (
     "eached max", "eached the max", "max_steps", "inished in", "inished!", "inished.", "un complete", "un finished",
     "ob complete", "ob finished", "xperiment ", "cript finished", "ll done", "DONE", "Done", "done",
     "uccessfully completed", "uccessfully finished", "ompleted successfully", "inished successfully",
-    "results aggregated", "the tuning loop",
+    "results aggregated", "the tuning loop", "zero exit code", "*** Best metric", "Best metric: ",
        "hutdown complete", "inished server process", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ",
     "Rendezvous complete for workers", "restart_count=", "will restart worker group", "Restarting worker group",
     "ttempt ", "torch 2.", "torch 1.", "torch==", "torch: ", "PyTorch", "NCCL version ", "vLLM ", "ransformers version",
@@ -72,6 +72,7 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
         "limit",
     ),
     (lazy(r"\bProcess \d{1,10} exits successfully"), "deepspeed"),
+    (lazy(r"\bexited successfully with a zero exit code\b"), "determined"),
     (lazy(r"\bProcess finished with exit code 0\b"), "process"),
 )
 _WEAK: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -82,6 +83,7 @@ _WEAK: tuple[tuple[re.Pattern[str], str], ...] = (
         "early-stopping",
     ),
     (lazy(r"Signaling Trainer to stop"), "early-stopping"),
+    (lazy(r"\*{3} Best metric: [\d.]{1,12} \(epoch \d{1,6}\)"), "timm"),
     (lazy(r"\b(?:Early stopping, best|Did not meet early stopping\. Best) iteration is\b"), "early-stopping"),
     (lazy(r"\bTotal run time: [\d.]{1,16} seconds \([\d.]{1,16} seconds for the tuning loop\)"), "ray-tune"),
     (lazy(r"\bSaving results aggregated\b"), "evaluation"),  # lm-evaluation-harness, before its table

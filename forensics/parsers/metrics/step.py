@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from forensics.model import Record, Step
-from forensics.parsers.metrics import bars, lines, records, rows
+from forensics.parsers.metrics import bars, lines, places, records, rows
 from forensics.parsers.metrics.values import Values
 from forensics.text.lazy import lazy_bytes
 
@@ -24,7 +24,7 @@ record that `parse_step` reads is hit; what is hit need not be one.
 """
 
 _LONGEST = 8192
-_READERS: tuple[Callable[[str], Values | None], ...] = (bars.read, records.read, lines.read, rows.read)
+_READERS: tuple[Callable[[str], Values | None], ...] = (bars.read, records.read, lines.read, rows.read, places.read)
 _SHORTEST = 3
 
 

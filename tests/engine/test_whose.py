@@ -1,0 +1,156 @@
+"""Whose a line is: what other jobs, other pods and other times left in the evidence ends no run of ours."""
+
+from __future__ import annotations
+
+import pytest
+
+from forensics.analyze import analyze_files
+from forensics.model import Report
+from forensics.rulebook.load import load
+
+BOOK = load()
+CLOCK = "2026-11-29 13:%02d:00,000 INFO "
+RAISED = "Traceback (most recent call last):\n  File \"/w/t.py\", line 3, in f\n    g()\nKeyError: 'labels'\n"
+
+
+def steps(first: int, last: int) -> str:
+    """Return a minute-wise log of steps."""
+    return "".join(f"{CLOCK % n}train: step {n}/60 loss {3 - n / 100:.2f}\n" for n in range(first, last + 1))
+
+
+def report(files: dict[str, str]) -> Report:
+    """Return the report on a run held in memory."""
+    return analyze_files({name: text.encode() for name, text in files.items()}, BOOK)
+
+
+def root(files: dict[str, str]) -> str | None:
+    """Return the root of a run held in memory."""
+    found = report(files).root
+    return found.id if found else None
+
+
+PODS = """\
+NAME                              READY   STATUS      RESTARTS   AGE
+data-prep-6c9d8b7f54-kq2lm        0/1     OOMKilled   0          2d3h
+sft-llama-master-0                0/1     {status}       0          64m
+"""
+DESCRIBED = """\
+Name:             sft-llama-master-0
+Namespace:        ml
+Status:           Failed
+Reason:           Evicted
+Message:          The node was low on resource: ephemeral-storage.
+"""
+
+
+def test_a_pod_of_another_job_ended_nothing_of_ours() -> None:
+    """A listing shows the whole namespace; ours is the pod that was described, or whose log lies here."""
+    log = steps(1, 5) + f"{CLOCK % 6}torch: Received 15 death signal, shutting down workers\n"
+    assert (
+        root({"pods.txt": PODS.format(status="Error"), "describe.txt": DESCRIBED, "train.log": log})
+        == "scheduler.evicted"
+    )
+    assert root({"pods.txt": PODS.format(status="Error"), "sft-llama-master-0.log": steps(1, 5) + RAISED}) == (
+        "setup.python-exception"
+    )
+    ours = PODS.replace("data-prep-6c9d8b7f54-kq2lm", "sft-llama-worker-0        ").format(status="Error")
+    assert root({"pods.txt": ours, "sft-llama-master-0.log": steps(1, 5)}) == "memory.host-oom-kill"
+
+
+CONTAINERS = """\
+Name:             asr-worker-0
+Namespace:        speech
+Status:           Running
+Containers:
+  pytorch:
+    State:          {ours}
+    Limits:
+      memory:          512Gi
+      nvidia.com/gpu:  4
+  metrics-sidecar:
+    State:          {theirs}
+    Last State:     Terminated
+      Reason:       OOMKilled
+      Exit Code:    137
+"""
+
+
+def test_a_sidecar_without_gpus_is_not_the_training() -> None:
+    """Beside a container that has GPUs, one that has none may die as it likes."""
+    log = steps(1, 5) + RAISED
+    text = CONTAINERS.format(ours="Running", theirs="Running")
+    assert root({"describe.txt": text, "train.log": log}) == "setup.python-exception"
+    alone = text.replace("  metrics-sidecar:\n    State:          Running\n", "")
+    assert root({"describe.txt": alone, "train.log": steps(1, 5)}) == "memory.host-oom-kill"
+
+
+KILLED = "[Sun Nov 29 13:%02d:00 2026] Out of memory: Killed process %d (python) total-vm:9kB, anon-rss:9kB, UID:7\n"
+
+
+def test_what_the_run_outlived_did_not_end_it() -> None:
+    """Another process was killed while ours trained on for minutes; at the end of the log it is the cause."""
+    assert root({"train.log": steps(1, 30) + RAISED, "dmesg.txt": KILLED % (10, 4711)}) == "setup.python-exception"
+    assert root({"train.log": steps(1, 30), "dmesg.txt": KILLED % (30, 4711)}) == "memory.host-oom-kill"
+
+
+SHOWN = """\
+Sun Nov 29 14:41:12 2026
++-----------------------------------------------------------------------------+
+| NVIDIA-SMI 535.54.03    Driver Version: 535.54.03    CUDA Version: 12.2     |
+|-------------------------------+----------------------+----------------------+
+| GPU  Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncorr. ECC |
+| Fan  Temp  Perf  Pwr:Usage/Cap|         Memory-Usage | GPU-Util  Compute M. |
+|===============================+======================+======================|
+|   0  Tesla V100-SXM2...  On   | 00000000:02:00.0 Off |                    0 |
+| N/A   34C    P0    56W / 300W |  10381MiB / 16160MiB |     {load}%      Default |
++-----------------------------------------------------------------------------+
+| Processes:                                                                  |
+|=============================================================================|
+|    0   N/A  N/A     21877      C   python                          10371MiB |
++-----------------------------------------------------------------------------+
+"""
+
+
+def test_our_process_on_the_gpu_was_not_the_one_that_crashed_before() -> None:
+    """A later look at the GPUs shows another process at work than the kernel's line names."""
+    crash = (
+        "[Sun Nov 29 12:50:03 2026] python[{pid}]: segfault at 0 ip 00007f sp 00007f error 4 in libc.so.6[7f00+2a]\n"
+    )
+    shown = SHOWN.format(load=97)
+    log = "step 1/9 loss 2.0\nstep 2/9 loss 1.9\n"
+    assert root({"train.log": log, "smi.txt": shown, "dmesg.txt": crash.format(pid=19822)}) is None
+    assert root({"train.log": log, "smi.txt": shown, "dmesg.txt": crash.format(pid=21877)}) == "host.segfault"
+
+
+REQUEUED = """\
+JobID             State ExitCode               Start                 End        NodeList
+------------ ---------- -------- ------------------- ------------------- ---------------
+551903        PREEMPTED      0:0 2026-11-29T08:30:21 2026-11-29T10:43:44           gh-22
+551903.0      CANCELLED     0:15 2026-11-29T08:30:25 2026-11-29T10:43:44           gh-22
+551903          {state}      0:0 2026-11-29T12:10:40             Unknown           gh-31
+"""
+
+
+def test_a_job_that_was_put_back_and_runs_is_well() -> None:
+    """The first try and its step are history; the scheduler says that the job goes on."""
+    found = report({"sacct.txt": REQUEUED.format(state="RUNNING"), "slurm-551903.out": steps(1, 30)})
+    assert (found.verdict, found.root) == ("healthy", None)
+    assert "still running" in found.reason
+    died = report({"sacct.txt": REQUEUED.format(state="TIMEOUT"), "slurm-551903.out": steps(1, 30)})
+    assert died.root is not None
+    assert died.root.id == "scheduler.time-limit"
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"), [("2026-11-29 12:59:12.883051204", "train.hang"), ("2026-11-29 14:40:30.000000000", None)]
+)
+def test_a_listing_tells_how_long_a_log_without_times_is_silent(when: str, expected: str | None) -> None:
+    """The file was last written hours before somebody looked, and the processes hold their GPUs idle."""
+    look = (
+        "$ date; ls -l --full-time train.log\n"
+        "Sun Nov 29 14:41:07 UTC 2026\n"
+        f"-rw-rw-r-- 1 u3 u3 36283 {when} +0000 train.log\n"
+        "$ nvidia-smi\n"
+    ) + SHOWN.format(load=" 0")
+    log = "".join(f"step {n}/900 loss {3 - n / 100:.2f}\n" for n in range(1, 30))
+    assert root({"train.log": log, "look.txt": look}) == expected
