@@ -52,7 +52,7 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
     if all(id(made) in gone or made.source.kind not in _VOICES for made in ordered):
         return  # without a later run beside it, what lies in `old/` is the run in question
     gone |= {id(made) for unit in _left_behind([u for u in units if not u.aside]) for made in unit.inputs}
-    gone |= {id(made) for unit in _firsts(units) for made in unit.inputs}
+    gone |= {id(made) for unit in (*_firsts(units), *_outrun(units)) for made in unit.inputs}
     if not gone:
         return
     latest = max(made.source.attempt for made in ordered if id(made) not in gone)
@@ -93,8 +93,26 @@ def _left_behind(units: Sequence[Unit]) -> list[Unit]:
     return [unit for unit in deeper if unit.when is not None and unit.when.last < min(began) - _LONG]
 
 
+def _outrun(units: Sequence[Unit]) -> list[Unit]:
+    """Return trainings that had ended when another one of the folder began, whatever the two are called.
+
+    Only logs with losses of their own on both sides count: an evaluation or a repetition for the
+    sake of finding the fault comes after the run that is asked about, and has another purpose.
+    """
+    learning = [unit for unit in units if not unit.aside and unit.age >= 0 and _learns(unit)]
+    if len(learning) < 2:
+        return []
+    _peek(learning)
+    if any(unit.when is None for unit in learning):
+        return []
+    began = max(unit.when.first for unit in learning if unit.when is not None)
+    return [unit for unit in learning if unit.when is not None and unit.when.last < began - _SLACK]
+
+
 def _learns(unit: Unit) -> bool:
-    return not unit.other_purpose and any("loss" in text for made in unit.inputs[:_PEEKED] for text in ends(made))
+    return not unit.other_purpose and any(
+        "loss" in text.lower() for made in unit.inputs[:_PEEKED] for text in ends(made)
+    )
 
 
 def _depth(unit: Unit) -> int:

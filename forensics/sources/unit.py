@@ -18,8 +18,8 @@ _TOGETHER = lazy(
 _EXPLICIT = frozenset({"attempt", "try", "retry", "restart", "resume"})
 _NUMBERED = _EXPLICIT | {"run", "job", "launch", "exp", "slurm", "version", "v", "round", "trial"}
 _AGES = {
-    "old": -1, "prev": -1, "previous": -1, "backup": -1, "bak": -1, "orig": -1, "before": -1,
-    "yesterday": -1,
+    "old": -1, "prev": -1, "previous": -1, "earlier": -1, "older": -1, "former": -1, "backup": -1, "bak": -1,
+    "orig": -1, "before": -1, "yesterday": -1,
     "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1, "resumed": 1, "after": 1,
 }  # fmt: skip
 _ASIDE = frozenset({
@@ -34,7 +34,7 @@ _STREAMS = frozenset({"stdout", "stderr", "out", "err", "log", "txt", "output", 
 _PURPOSE = lazy(
     r"eval(?:uation)?|test|val(?:idation)?|infer(?:ence)?|serve|server|client|data|preprocess(?:ing)?|download|"
     r"tokeniz(?:e|er|ation)|debug|metrics|gpu|install|build|setup|monitor|system|dmesg|sft|dpo|rm|audit|summary|report|"
-    r"results?|plots?|warnings?|errors?"
+    r"results?|plots?|warnings?|errors?|repro(?:duce[sd]?|duction)?|probe|bench(?:mark)?|sweep|smoke|profil(?:e|er|ing)"
 )
 _TOKEN = lazy(r"[a-z]+|\d{1,18}")
 

@@ -35,6 +35,8 @@ BARE = log(0, stamped=False)
         {"train.log": BARE, "train_retry1.log": BARE},
         {"attempt1-train.log": BARE, "train.log": BARE},
         {"out/train.log": BARE, "out/train_attempt2.log": BARE},
+        {"run.log": log(10), "output.log": log(12)},
+        {"work_dirs/r101_bs8/train.log": log(10), "session_r50.log": log(14)},
         {"old/train.log": BARE, "train.log": BARE},
         {"previous/2026-11-28/train.log": BARE, "train.log": BARE},
     ],
@@ -68,7 +70,7 @@ def test_names_that_grow_are_tries_even_without_times() -> None:
         {"train.log": log(10), "train_eval.log": log(12)},
         {"train.log": BARE, "train_b.log": BARE},
         {"train.log": log(10), "train_summary.log": b"2026-11-29 13:00:00 wrote 3 plots\n2026-11-29 13:01:00 done\n"},
-        {"run.log": log(10), "output.log": log(12)},
+        {"run.log": log(10), "debug_repro.log": log(12)},
         {"train.log.2": log(9), "train.log.1": log(10), "train.log": log(11)},
     ],
 )
