@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "markdown"]),
+    metavar="FORM",
+    type=click.Choice(["text", "json", "markdown", "html"]),
     default="text",
     show_default=True,
-    help="For a person, a program, or an issue.",
+    help="text for a person, json for a program, markdown for an issue, html for a browser.",
 )
 @output_option
 @rules_option
@@ -56,17 +57,20 @@ def command(
     Examples:
       dflash-forensics analyze run_dir/
       dflash-forensics analyze train.log dmesg.txt --format json -o report.json
+      dflash-forensics analyze run_dir/ --format html -o report.html
       ssh node dmesg | dflash-forensics analyze - train.log
     """  # noqa: D301 - \b is click's mark for "keep these lines"
     check_target(output)
     stdin = standard_input(paths)
-    with explained():
-        from forensics.analyze import analyze
-
-        with patience("reading " + (paths[0] if len(paths) == 1 else f"{len(paths)} paths")):
-            report = analyze(paths, rules=rules, tz=tz, stdin=stdin)
     choice = "never" if no_color else color
-    write(FORMATS[form](report, choice, output), output)
+    with explained(), patience("reading " + (paths[0] if len(paths) == 1 else f"{len(paths)} paths")):
+        if form == "html":
+            answer: str | bytes = _html(paths, rules, tz, stdin)
+        else:
+            from forensics.analyze import analyze
+
+            answer = FORMATS[form](analyze(paths, rules=rules, tz=tz, stdin=stdin), choice, output)
+    write(answer, output)
 
 
 def _text(report: Report, choice: str, output: str) -> str:
@@ -86,6 +90,21 @@ def _markdown(report: Report, _choice: str, _output: str) -> str:
     from forensics.render.markdown import render
 
     return render(report)
+
+
+def _html(paths: Sequence[str], rules: Sequence[str], tz: str | None, stdin: BinaryIO | None) -> bytes:
+    """Return the page on a run; it shows what a report does not carry: steps, events, the lines around."""
+    from forensics.analyze import conclude
+    from forensics.render.html import render
+    from forensics.render.html.around import around
+    from forensics.rulebook.load import load
+    from forensics.sources import find
+
+    book = load(rules)
+    found = find(paths, stdin)
+    analysis = conclude(found, book, tz)
+    # Bytes, so that no encoding of a terminal changes what the page declares, and what its hashes vouch for.
+    return render(analysis, around(found, analysis.report)).encode("utf-8", "backslashreplace")
 
 
 FORMATS: dict[str, Callable[[Report, str, str], str | bytes]] = {
