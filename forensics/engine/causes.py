@@ -15,6 +15,7 @@ from forensics.engine.whose import Whose
 from forensics.model import SEVERITIES, Event, Role, Severity, Value
 from forensics.rulebook.groups import members
 from forensics.rulebook.schema import Rule
+from forensics.text.lazy import lazy
 
 SLACK_S = 2.0
 """Clocks of ranks and of the kernel may differ by this much."""
@@ -24,6 +25,7 @@ RECOVERED_AFTER = 2
 """Progress records of the same rank after a fault that make it a recovered one."""
 OTHERS_WENT_ON = 5
 """Progress records of the other ranks after a fault of one that reports none: they could not go on without it."""
+_HELPER = lazy(r'threading\.py", line \d+, in _bootstrap|multiprocessing/process\.py", line \d+, in _bootstrap')
 _ANSWERED = {"nfs": "nfs-ok"}
 
 
@@ -122,7 +124,8 @@ def _severity(match: Match) -> Severity:
 def assign(found: Sequence[Candidate], end: Outcome) -> None:
     """Set `because` and `role` of every candidate: at most one root."""
     ids = [c.id for c in found]
-    explains = {c.id: members(c.rule.explains, ids, c.id) for c in found}
+    certain = {c.id: members([n for m in c.matches for n in m.signal.explains], ids, c.id) for c in found}
+    explains = {c.id: members(c.rule.explains, ids, c.id) | certain[c.id] for c in found}
     live = [c for c in found if c.active]
     if not any(c.severity == "error" for c in live) and end.bad:
         # The status says that it failed, so a fault that seemed to recover did not.
@@ -137,7 +140,11 @@ def assign(found: Sequence[Candidate], end: Outcome) -> None:
         candidate.because = [
             c.id
             for c in live
-            if c is not candidate and c.hint == "cause" and candidate.id in explains[c.id] and _before(c, candidate)
+            if c is not candidate
+            and c.hint == "cause"
+            and candidate.id in explains[c.id]
+            and c.id not in certain[candidate.id]
+            and (candidate.id in certain[c.id] or _before(c, candidate))
         ]
     _break_circles(live)
     root = _root(live, end)
@@ -179,7 +186,8 @@ def _root(live: Sequence[Candidate], end: Outcome) -> Candidate | None:
     capture = [c for c in unexplained if _capture(c)]
     tiers = (
         [c for c in program if c.severity == "error" and c.hint == "cause"],
-        [c for c in program if c.severity == "error"],
+        # What only follows from something is noise where the run came to a good end.
+        [] if end.good else [c for c in program if c.severity == "error"],
         # A warning that led to an error is worth more than what is odd about the capture of it.
         [c for c in program if c.hint == "cause" and any(e.severity == "error" and c.id in e.because for e in live)],
         [] if end.good else [c for c in capture if c.severity == "error" and c.hint == "cause"],
@@ -247,6 +255,18 @@ def _position(event: Event) -> tuple[float, str, int, int]:
     return (time if time is not None else float("inf"), event.path, event.line, event.column)
 
 
+def _of_a_helper(event: Event) -> bool:
+    """Tell whether an exception was raised in a thread or a child of the program, which it does not end."""
+    return event.speaker == "exception" and _HELPER.search(str(event.fields.get("frames") or "")) is not None
+
+
+def _had_ended(event: Event, end: Outcome) -> bool:
+    """Tell whether the program had said that it was done when something was raised, and left with status 0."""
+    if end.exit_code != 0 or end.masked:
+        return False
+    return any(e is not None and e.path == event.path and e.line < event.line for e in (end.finished, end.hinted))
+
+
 def _ends(seen: Seen) -> dict[str, set[int | None]]:
     """Return which ranks say in a source that training came to its end; None is nobody in particular."""
     grouped: dict[str, set[int | None]] = defaultdict(set)
@@ -266,6 +286,8 @@ def _recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[i
         return False
     if event.kind == "compile-failed" and end.good:
         return True  # its file has no progress to recover by: the log says that the training went on without it
+    if _of_a_helper(event) and _had_ended(event, end):
+        return True
     done = ends.get(event.path, ())
     if done and not end.bad and (event.rank is None or event.rank in done or None in done):
         return True

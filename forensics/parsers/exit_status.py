@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from forensics.model import Context, Event, Value
 from forensics.text.lazy import lazy
 
-_NUMBER = lazy(r"(?:[A-Za-z_ ]{0,40}[:=]\s{0,4})?(?P<code>-?\d{1,3})")
+_NUMBER = lazy(r"(?:[A-Za-z_ ]{0,40}[:= ]\s{0,4})?(?P<code>-?\d{1,3})")
 _CODES = ("exit_code", "exitcode", "exitCode", "returncode", "return_code", "status", "code", "rc")
 _LAST_SIGNAL = 64
 _MOST = 1 << 16

@@ -144,7 +144,7 @@ def _between(rules: dict[str, Rule]) -> Iterator[Problem]:
     families = {identity.partition(".")[0] for identity in rules}
     graph: dict[str, list[str]] = {}
     for identity, rule in rules.items():
-        for name in rule.explains:
+        for name in (*rule.explains, *(n for signal in rule.signal for n in signal.explains)):
             family, _, cause = name.partition(".")
             if name not in rules and name not in GROUPS and not (cause == "*" and family in families):
                 yield Problem(rule.path, 0, f"explains {name!r}, which no rule has")

@@ -20,6 +20,7 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `reserved_unallocated_bytes >= requested_bytes`; all must hold, and a fact that is
     absent makes one fail. `facts` are constants added on a match. `anchors` replaces
     the literals derived from `pattern`. `title` replaces the rule's where this signal decides.
+    `explains` adds to what the rule explains, and wins over a cause that explains this one in turn.
     """
 
     speaker: tuple[str, ...]
@@ -36,6 +37,7 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     facts: dict[str, str | int | float | bool] = {}
     anchors: tuple[str, ...] = ()
     title: str = ""
+    explains: tuple[str, ...] = ()
 
 
 class FixSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -55,7 +55,7 @@ _SLURM_WORDS = ("slurmstepd: ", "srun: ", "sbatch: ", "salloc: ")
 _EXIT_NAME = lazy(
     r"(?:^|[^a-z])(?:(?:exit|ret(?:urn)?|err)?[_-]?(?:code|status)|exit|rc|ret|errno)(?:[^a-z]|$)", re.IGNORECASE
 )
-_EXIT = lazy_bytes(rb"\s*(?:[A-Za-z_ ]{1,20}[:=]\s{0,3})?-?\d{1,3}\s*")
+_EXIT = lazy_bytes(rb"\s*(?:[A-Za-z_ ]{1,20}[:= ]\s{0,3})?-?\d{1,3}\s*")
 _DOCUMENT = lazy(
     r"(?:README|CHANGE(?:LOG|S)|CONTRIBUTING|LICEN[CS]E|NOTICE|AUTHORS|SECURITY|CODE_OF_CONDUCT|MODEL_CARD|INSTALL)"
     r"(?:[-_.][\w-]{1,20})?(?:\.(?:md|markdown|rst|txt))?",
