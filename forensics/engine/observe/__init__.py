@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from forensics.engine.observe import allocations, capture, collectives, expected, gpus, series, slowdown, stall
+from forensics.engine.observe import (
+    allocations,
+    capture,
+    collectives,
+    expected,
+    gpus,
+    neighbours,
+    series,
+    slowdown,
+    stall,
+)
 from forensics.engine.seen import Seen
 from forensics.model import Event
 
@@ -21,6 +31,7 @@ OBSERVERS: tuple[Callable[[Seen], Iterator[Event]], ...] = (
     collectives.observe,
     allocations.observe,
     gpus.observe,
+    neighbours.observe,
 )
 
 
