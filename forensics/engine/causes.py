@@ -11,6 +11,7 @@ from forensics.engine.match import Match
 from forensics.engine.outcome import Outcome, is_end
 from forensics.engine.progress import Progress
 from forensics.engine.seen import UNTIMED, Seen
+from forensics.engine.starts import last_starts
 from forensics.engine.whose import Whose
 from forensics.model import SEVERITIES, Event, Role, Severity, Value
 from forensics.rulebook.groups import members
@@ -66,12 +67,18 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     progress = Progress(seen.steps)
     whose = Whose(seen, progress)
     ends = _ends(seen)
+    starts = last_starts(seen)
     at_work = bool(seen.current_steps())
     answers = {(e.path, e.kind, e.fields.get("server")): e.line for e in seen.said("kernel", *_ANSWERED.values())}
     found = []
     for group in groups.values():
         # What tmux itself says is of now, whatever run its panes show.
-        current = [m for m in group if m.event.speaker == "tmux" or seen.is_current(m.event.path)]
+        current = [
+            m
+            for m in group
+            if m.event.speaker == "tmux"
+            or (seen.is_current(m.event.path) and m.event.line >= starts.get(m.event.path, 0))
+        ]
         related = [m for m in current if not whose.foreign(m.event) and not _refuted(m, progress, at_work=at_work)]
         # A warning is no fault to recover from: what it warned of may show many steps later.
         lasting = [
@@ -214,9 +221,19 @@ def _earlier(a: Candidate, b: Candidate) -> int:
     slack = _slack(first, second)
     if a.start[1] + slack < b.start[0] or b.start[1] + slack < a.start[0]:
         return -1 if a.start[1] < b.start[0] else 1
+    if (places := _shared(a, b)) and abs(a.rule.order - b.rule.order) < 20:
+        return -1 if places[0] < places[1] else 1
     if a.rule.order != b.rule.order:
         return a.rule.order - b.rule.order
     return -1 if (first.path, first.line) <= (second.path, second.line) else 1
+
+
+def _shared(a: Candidate, b: Candidate) -> tuple[int, int] | None:
+    """Return the first lines of two causes in a source that speaks of both; None where none does."""
+    ours = {m.event.path: m.event.line for m in reversed(a.matches)}
+    theirs = {m.event.path: m.event.line for m in reversed(b.matches)}
+    path = next((path for path in ours if path in theirs and ours[path] != theirs[path]), None)
+    return (ours[path], theirs[path]) if path is not None else None
 
 
 def _before(a: Candidate, b: Candidate) -> bool:

@@ -43,9 +43,14 @@ def ranks_of(seen: Seen, found: Sequence[Event]) -> tuple[int, ...]:
     return tuple(rank for rank in (by_pid or blamed)[:1] if rank is not None)
 
 
+def job_logs(seen: Seen) -> list[int]:
+    """Return the jobs whose numbers the logs of the run have in their names."""
+    return [int(m["job"]) for s in seen.sources if seen.is_current(s.path) and (m := _JOB_LOG.search(s.path))]
+
+
 def job_of(seen: Seen) -> dict[str, Value]:
     """Return the scheduler's number of the job, from its own words or from the name of its log."""
-    named = [int(m["job"]) for s in seen.sources if seen.is_current(s.path) and (m := _JOB_LOG.search(s.path))]
+    named = job_logs(seen)
     told = [*_jobs(seen.said("scheduler", "job-state")), *_jobs(seen.said("slurm"))]
     # A table lists other jobs too: the one whose log this is, where it is among them.
     jobs = [*(job for job in named if job in told), *told, *named]

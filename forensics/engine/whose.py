@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from functools import cached_property
 
+from forensics.engine.context import job_logs
 from forensics.engine.progress import Progress
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Value
+from forensics.text.lazy import lazy
 
 _OLD_S = 120.0
 _LATE_S = 900.0
@@ -14,6 +18,16 @@ WENT_ON = 5
 """Progress records after a time that show the run to have outlived what happened then."""
 OUTLIVED_S = 30.0
 """Seconds after which they count: buffers are emptied and queues drained for a while."""
+LONG_AFTER_S = 600.0
+"""A launcher that loses a worker says so within seconds, a rank that waits for a lost one after some minutes."""
+_FAULTS = frozenset({"exception", "torchrun", "c10d", "nccl", "shell", "stack"})
+_SENT = lazy(r"SIG(?:HUP|TERM|INT)\b|KeyboardInterrupt|death signal|\^C|signal: (?:1|2|15)\b")
+_TRAINS = lazy(
+    r"python|torchrun|accelerate|deepspeed|s(?:run|batch|alloc)|mpirun|horovodrun|\bray\b|vllm|sglang|train|tune|"
+    r"\b(?:ba|z|k)?sh\b|\.sh\b|docker|podman|singularity|apptainer|tmux|nohup|screen|conda|poetry|\buv\b|make|run",
+    re.IGNORECASE,
+)
+"""What a command that may start a training has in it."""
 _ENDING = frozenset({"segfault", "oom-kill"})
 """What the kernel says when it ends a process, at once."""
 _OF_PROGRAMS = frozenset({13, 31, 43, 45})
@@ -31,12 +45,17 @@ class Whose:
         """Tell whether a line is of another job: by its time, by the pod it names, or as our process lived on."""
         if event.fields.get("pod") or str(event.fields.get("object") or "").startswith("pod/"):
             return self._other_pod(event)
+        job = event.fields.get("job_id")
+        if event.speaker in {"scheduler", "slurm"} and job is not None and self._jobs and str(job) not in self._jobs:
+            return True
+        if event.speaker == "shell" and event.kind == "signalled" and _pid(event) is None:
+            return self._other_command(event)
         if event.speaker != "kernel" or event.time is None:
             return False
         pids, span = self._said
         if _pid(event) in pids:
             return False  # the same process: whatever the clocks say, it is ours
-        if event.kind in _ENDING and self._alive_after(event):
+        if event.kind in _ENDING and (self._alive_after(event) or self._ended_otherwise(event)):
             return True
         return span is not None and not span[0] - _OLD_S <= event.time <= span[1] + _LATE_S
 
@@ -54,6 +73,24 @@ class Whose:
             )
         return ending and self._progress.later_than(event.time + OUTLIVED_S) >= WENT_ON
 
+    def _other_command(self, event: Event) -> bool:
+        """Tell whether what a session reports ended there was no training: somebody's `./a.out`."""
+        lines = self._commands.get(event.path, {})
+        above = max((line for line in lines if line < event.line), default=None)
+        return above is not None and _TRAINS.search(lines[above]) is None
+
+    @cached_property
+    def _commands(self) -> dict[str, dict[int, str]]:
+        """Return the commands that were typed in each session, by line."""
+        typed: dict[str, dict[int, str]] = defaultdict(dict)
+        for event in self._seen.said("host", "command"):
+            typed[event.path][event.line] = event.message
+        return typed
+
+    @cached_property
+    def _jobs(self) -> frozenset[str]:
+        return frozenset(map(str, job_logs(self._seen)))
+
     @cached_property
     def _said(self) -> tuple[frozenset[Value], tuple[float, float] | None]:
         """Return the processes that our logs name, and from when to when they speak: once, for all of a long log."""
@@ -69,6 +106,18 @@ class Whose:
         """Tell whether a later look at the GPUs shows processes on them: the one that ended was another."""
         at, pid = event.time, _pid(event)
         return at is not None and pid is not None and any(at < time and pid not in pids for time, pids in self._shown)
+
+    def _ended_otherwise(self, event: Event) -> bool:
+        """Tell whether the first that our logs say after the event, and long after it, is who ended them, and how."""
+        after = [(time, sent) for time, sent in self._faults if event.time is not None and time >= event.time - _OLD_S]
+        return bool(after) and after[0][1] and event.time is not None and after[0][0] > event.time + LONG_AFTER_S
+
+    @cached_property
+    def _faults(self) -> list[tuple[float, bool]]:
+        """Return when our logs speak of faults, and whether a signal from outside is what they speak of."""
+        logs = {s.path for s in self._seen.logs() if self._seen.is_current(s.path)}
+        said = [e for e in self._seen.events if e.path in logs and e.speaker in _FAULTS and e.time is not None]
+        return sorted((e.time, _SENT.search(e.message) is not None) for e in said if e.time is not None)
 
     @cached_property
     def _shown(self) -> list[tuple[float, tuple[Value, ...]]]:

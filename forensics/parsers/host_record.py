@@ -9,7 +9,8 @@ those); `memory` (total_bytes, used_bytes, free_bytes, available_bytes, swap_tot
 swap_free_bytes); `limits` (open_files, processes, locked_memory_bytes,
 virtual_memory_bytes, file_size_bytes, stack_bytes); `listing` for a file in a long listing
 (fields name, size_bytes; its time is when the file was last written, by the machine's own
-clock, whatever its zone). Formats: coreutils df and ls, procps free, bash and dash ulimit.
+clock, whatever its zone); `command` for what was typed at a prompt of a session. Formats:
+coreutils df and ls, procps free, bash and dash ulimit.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from forensics.model import Context, Event, Value
+from forensics.sources.sniff import PROMPT
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote_lines
 from forensics.text.sizes import parse_size
@@ -93,7 +95,7 @@ class HostRecord:
     def parse(self, data: bytes, context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""
         lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")[:_MOST_LINES]
-        readers = (_filesystems, _memory, _meminfo, _limits, _asked, _listed)
+        readers = (_filesystems, _memory, _meminfo, _limits, _asked, _listed, _typed)
         found = [event for reader in readers for event in reader(lines, context)]
         yield from sorted(found, key=lambda event: event.line)
 
@@ -147,6 +149,16 @@ def _listed(lines: list[str], context: Context) -> Iterator[Event]:
         left -= 1
         fields: dict[str, Value] = {"name": row["name"], "size_bytes": parse_size(row["size"])}
         yield replace(_event("listing", lines, at, at, fields, context), time=time)
+
+
+def _typed(lines: list[str], context: Context) -> Iterator[Event]:
+    if context.source.kind != "transcript":
+        return
+    left = _MOST_LISTED
+    for at, line in enumerate(lines):
+        if left and len(line) < 4000 and PROMPT.match(line):
+            left -= 1
+            yield _event("command", lines, at, at, {}, context)
 
 
 def _blocks(cell: str, unit: str) -> int | None:

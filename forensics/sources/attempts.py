@@ -28,6 +28,8 @@ _SLACK = 60.0
 _LONG = 6 * 3600.0
 """Seconds between the end of one log and the begin of another that make the first one of an earlier try."""
 _PEEKED = 8
+_JOBS = 9999
+"""Numbers above this, in names that are alike, are those of jobs."""
 
 
 def arrange(inputs: Sequence[Input]) -> list[Input]:
@@ -52,7 +54,7 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
     if all(id(made) in gone or made.source.kind not in _VOICES for made in ordered):
         return  # without a later run beside it, what lies in `old/` is the run in question
     gone |= {id(made) for unit in _left_behind([u for u in units if not u.aside]) for made in unit.inputs}
-    gone |= {id(made) for unit in (*_firsts(units), *_outrun(units)) for made in unit.inputs}
+    gone |= {id(made) for unit in (*_firsts(units), *_dated(units), *_outrun(units)) for made in unit.inputs}
     if not gone:
         return
     latest = max(made.source.attempt for made in ordered if id(made) not in gone)
@@ -93,6 +95,29 @@ def _left_behind(units: Sequence[Unit]) -> list[Unit]:
     return [unit for unit in deeper if unit.when is not None and unit.when.last < min(began) - _LONG]
 
 
+def _dated(units: Sequence[Unit]) -> list[Unit]:
+    """Return logs put away under a date, `pretrain_0711.log`, beside one of the same program that has none."""
+    plain = [u for u in units if u.explicit is None and u.number is None and not u.age and not u.other_purpose]
+    _peek(units)
+    return [
+        unit
+        for unit in units
+        if unit.number is not None
+        and _is_date(unit.number)
+        and any(p.stem[:1] == unit.stem[:1] and _may_follow(p, unit) for p in plain)
+    ]
+
+
+def _may_follow(later: Unit, unit: Unit) -> bool:
+    return later.when is None or unit.when is None or unit.when.last < later.when.first
+
+
+def _is_date(number: int) -> bool:
+    """Tell whether a number in a name can be a day: 0711 and 20250711, not 1000 and not the number of a job."""
+    month, day = number // 100 % 100, number % 100
+    return (number < 1300 or 20_000_000 < number < 22_000_000) and 0 < month < 13 and 0 < day < 32
+
+
 def _outrun(units: Sequence[Unit]) -> list[Unit]:
     """Return trainings that had ended when another one of the folder began, whatever the two are called.
 
@@ -105,8 +130,16 @@ def _outrun(units: Sequence[Unit]) -> list[Unit]:
     _peek(learning)
     if any(unit.when is None for unit in learning):
         return []
-    began = max(unit.when.first for unit in learning if unit.when is not None)
-    return [unit for unit in learning if unit.when is not None and unit.when.last < began - _SLACK]
+    latest = max(learning, key=lambda unit: unit.when.first if unit.when else 0.0)
+    began = latest.when.first if latest.when else 0.0
+    # Numbers of jobs rise, and a clock in a log may be wrong.
+    return [
+        unit
+        for unit in learning
+        if unit.when is not None
+        and unit.when.last < began - _SLACK
+        and not (unit.stem == latest.stem and (unit.number or 0) > (latest.number or 0) > _JOBS)
+    ]
 
 
 def _learns(unit: Unit) -> bool:
@@ -259,10 +292,11 @@ def _union(unit: Unit, year: int | None) -> Span | None:
 def _by_time(cluster: Sequence[Unit]) -> list[list[Unit]]:
     chain: list[list[Unit]] = []
     until = 0.0
-    for unit in sorted(cluster, key=lambda unit: unit.when.first if unit.when else 0.0):
+    jobs = len({unit.stem for unit in cluster}) == 1 and all((unit.number or 0) > _JOBS for unit in cluster)
+    for unit in sorted(cluster, key=lambda unit: (unit.number or 0) if jobs else unit.when.first if unit.when else 0.0):
         if unit.when is None:
             continue
-        if chain and unit.when.first < until - min(_SLACK, (unit.when.last - unit.when.first) / 2):
+        if chain and not jobs and unit.when.first < until - min(_SLACK, (unit.when.last - unit.when.first) / 2):
             chain[-1].append(unit)
             until = max(until, unit.when.last)
         else:

@@ -154,3 +154,65 @@ def test_a_listing_tells_how_long_a_log_without_times_is_silent(when: str, expec
     ) + SHOWN.format(load=" 0")
     log = "".join(f"step {n}/900 loss {3 - n / 100:.2f}\n" for n in range(1, 30))
     assert root({"train.log": log, "look.txt": look}) == expected
+
+
+def test_a_job_of_another_number_is_not_ours() -> None:
+    """A table lists the job before too; ours is the one whose log this is."""
+    table = (
+        "JobID             State ExitCode               Start                 End\n"
+        "------------ ---------- -------- ------------------- -------------------\n"
+        "51790           TIMEOUT      0:0 2026-11-29T10:59:51 2026-11-29T12:00:21\n"
+        "51877            FAILED      1:0 2026-11-29T13:00:31 2026-11-29T13:06:41\n"
+    )
+    assert root({"sacct.txt": table, "slurm-51877.out": steps(1, 5) + RAISED}) == "setup.python-exception"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"), [("cc -o a a.c && ./a   # homework", None), ("python train.py", "host.segfault")]
+)
+def test_what_crashed_in_a_session_is_the_command_above_it(command: str, expected: str | None) -> None:
+    """Somebody tried another program in the same terminal."""
+    session = f"$ date\nSun Nov 29 13:40:00 UTC 2026\n$ {command}\nSegmentation fault (core dumped)\n$ free -g\n"
+    assert root({"terminal.txt": session, "train.log": steps(1, 5)}) == expected
+
+
+NAMESPACE = (
+    CLOCK.replace("INFO ", "| INFO | ")
+    + "fairseq_cli.train | Namespace(activation_fn='relu', batch_size=16, max_tokens=4096, num_heads=8, hidden_size=512, seq_len=128)\n"
+)
+
+
+def test_a_log_that_was_appended_to_is_about_its_last_try() -> None:
+    """The program prints its settings once more, after it had trained and was interrupted."""
+    first = NAMESPACE % 0 + steps(1, 20) + RAISED.replace("KeyError: 'labels'", "KeyboardInterrupt")
+    second = NAMESPACE % 30 + RAISED
+    assert root({"train.log": first + second}) == "setup.python-exception"
+    assert root({"train.log": first}) == "host.interrupted"
+    ranks = "".join(NAMESPACE % n for n in range(2)) + RAISED + NAMESPACE % 3
+    assert root({"train.log": ranks}) == "setup.python-exception"
+
+
+def test_a_container_that_was_started_anew_and_finished_is_well() -> None:
+    """Its last state is history."""
+    text = CONTAINERS.format(ours="Running", theirs="Terminated\n      Reason:       Completed\n      Exit Code:    0")
+    alone = text.replace("  pytorch:\n    State:          Running\n", "").replace("metrics-sidecar", "pytorch")
+    log = steps(1, 60) + f"{CLOCK % 59}train: training finished\n"
+    assert report({"describe.txt": alone, "train.log": log}).verdict == "healthy"
+
+
+def test_a_crash_long_before_a_signal_from_outside_was_anothers() -> None:
+    """A launcher that loses a worker says so within seconds; ours spoke of a hang-up an hour later."""
+    crash = (
+        "[Sun Nov 29 12:10:03 2026] python3[250113]: segfault at 0 ip 00007f sp 00007f error 4 in libc.so.6[7f00+2a]\n"
+    )
+    started = (
+        "W1129 11:50:06.328250 211804 torch/distributed/run.py:766] Setting OMP_NUM_THREADS environment variable\n"
+    )
+    ended = "W1129 13:45:06.328250 211804 torch/distributed/elastic/agent/server/api.py:719] Received Signals.SIGHUP death signal, shutting down workers\n"
+    log = (
+        started
+        + "".join(f"step {n} loss {3 - n / 100}\n" for n in range(1, 30))
+        + "2026-11-29 13:44:00 INFO x\n"
+        + ended
+    )
+    assert root({"train.log": log, "dmesg.txt": crash}) == "host.killed-signal"

@@ -57,6 +57,7 @@ class _State:
     phase: str
     fields: dict[str, Value] = field(default_factory=dict)
     finished: str = ""
+    earlier: bool = False
 
 
 @dataclass(slots=True)
@@ -91,7 +92,7 @@ class _Description:
         if self.open_state:
             _of_state(self.open_state[1], key, value, at)
         elif key in {"state", "laststate", "terminated", "waiting"}:
-            state = _State(at, at, value or key.capitalize())
+            state = _State(at, at, value or key.capitalize(), earlier=key == "laststate")
             self.open_state = indent, state
             self.states.append((self.container, state))
         elif key in {"limits", "requests"}:
@@ -121,7 +122,10 @@ def describe(lines: Sequence[str], context: Context) -> Iterator[Event]:
     if found.reason_at and "name" in pod and pod.keys() & {"status", "namespace", "node"}:
         fields = {"pod": pod.get("name"), **{k: pod.get(k) for k in ("status", "reason", "message", "node")}}
         yield tell("pod-state", lines, *found.reason_at, fields, context)
+    done = {name for name, state in found.states if not state.earlier and state.fields.get("exit_code") == 0}
     for name, state in found.states[:_MOST]:
+        if state.earlier and name in done:
+            continue  # it was started anew, and came to a good end
         # Beside a container that has GPUs, one without any is a sidecar: what ends it is not what ends the training.
         if not found.with_gpu or name in found.with_gpu:
             yield from _container(name, found.limits.get(name), state, pod, lines, context)

@@ -1,0 +1,45 @@
+"""Where a log that tries share begins anew: settings are printed once more, after training had failed."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from forensics.engine.seen import Seen
+from forensics.model import Event, Step
+
+_FAULTS = frozenset({"exception", "shell", "stack", "torchrun", "slurm"})
+_DIGITS = re.compile(r"\d+")
+_HEAD = 40
+"""Characters that tell one kind of opening line from another."""
+
+
+def last_starts(seen: Seen) -> dict[str, int]:
+    """Return the line of each source at which its last try begins; sources with one try are left out.
+
+    A fault must stand between two like openings, and steps before the fault: many ranks print
+    the same settings side by side, but none of them has trained before the last has printed.
+    """
+    openings: dict[tuple[str, int | None, str, str], list[int]] = defaultdict(list)
+    for event in seen.said("progress", "config", "program"):
+        head = _DIGITS.sub("0", event.message[:_HEAD])
+        openings[event.path, event.rank, event.kind, head].append(event.line)
+    again = {key: lines for key, lines in openings.items() if len(set(lines)) > 1}
+    if not again:
+        return {}
+    faults, steps = _lines(e for e in seen.events if e.speaker in _FAULTS), _lines(seen.steps)
+    found: dict[str, int] = {}
+    for (path, *_), lines in again.items():
+        for line in sorted(set(lines))[1:]:
+            fault = max((at for at in faults.get(path, ()) if lines[0] < at < line), default=0)
+            if any(lines[0] < at < fault for at in steps.get(path, ())):
+                found[path] = max(found.get(path, 0), line)
+    return found
+
+
+def _lines(items: Iterable[Event] | Iterable[Step]) -> dict[str, list[int]]:
+    lines: dict[str, list[int]] = defaultdict(list)
+    for item in items:
+        lines[item.path].append(item.line)
+    return lines
