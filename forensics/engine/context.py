@@ -17,6 +17,7 @@ _STATUSES = (
 )
 """Who tells a status: the launch itself, then the launcher of each rank, then the scheduler."""
 _VERSIONS = ("kernel_module", "library")
+_ENDED_BY_OTHERS = frozenset({-15, 143, -2, 130})
 _JOB_LOG = lazy(r"(?:^|/)(?:slurm|job)[-_](?P<job>\d{1,18})(?:[._-]\w+)?\.(?:out|err|log)$")
 
 
@@ -74,9 +75,17 @@ def versions_of(seen: Seen, wanted: Iterable[str]) -> dict[str, Value]:
 
 
 def status_of(seen: Seen) -> int | None:
-    """Return the exit status that the scheduler gives for the run; None where it gives none."""
-    told = (*seen.said("scheduler", "job-state"), *seen.said("slurm", "task-exit"))
-    return next((code for e in told if isinstance(code := e.fields.get("exit_code"), int)), None)
+    """Return the exit status that the scheduler, a launcher or a pod gives for the run; None where none does."""
+    told = (
+        *seen.said("scheduler", "job-state"),
+        *seen.said("slurm", "task-exit"),
+        *seen.said("scheduler", "pod-state"),
+        *(e for e in seen.said("torchrun", "failed", "failure") if seen.is_current(e.path)),
+        *(e for e in seen.said("status", "reported-part") if seen.is_current(e.path)),
+    )
+    codes = [code for e in told if isinstance(code := e.fields.get("exit_code"), int)]
+    # What a launcher ended because of another process says less than what that one ended with.
+    return next((code for code in codes if code not in _ENDED_BY_OTHERS), codes[0] if codes else None)
 
 
 def _jobs(events: Iterable[Event]) -> list[int]:

@@ -1,0 +1,58 @@
+"""What launchers and wrappers print of how a program ended, in the log itself.
+
+    run_rm.sh: exit status 1
+    vllm-1 exited with code 1
+    [launch.py:325:sigkill_handler] ['/usr/bin/python', ...] exits with return code = 1
+    Global rank 5 (PID 69) exited with code -6
+
+Events: `reported` where a line says nothing else (of the whole program), `reported-part` where
+it is about one process or part of a longer line; field exit_code. Sources: deepspeed
+launcher/launch.py, composer cli/launcher.py, Open MPI, docker compose, and people's scripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from forensics.model import Context, Event, Record
+from forensics.text.lazy import lazy
+from forensics.text.quote import quote
+
+_WHOLE = lazy(
+    r"\W{0,6}(?:[\w./-]{1,80}: )?(?:[A-Za-z]{1,20} ){0,4}?(?:with )?"
+    r"(?:(?:exit|return)[ _-]?(?:code|status)(?: is| was)?|EXIT_?(?:CODE|STATUS)|exit|rc|ret|returncode)"
+    r"\s{0,4}[ =:]\s{0,4}(?P<code>-?\d{1,3})\W{0,4}(?:at .{0,40})?",
+)
+_PART = lazy(
+    r"exits with return code = (?P<code>-?\d{1,3})|exited with code (?P<code2>-?\d{1,3})\b"
+    r"|^\s*Exit code: {1,8}(?P<code3>\d{1,3})\s*$"
+)
+_ABOUT_OTHERS = lazy(r"\b(?:if|when|expected?|should|non-?zero|pip|git|wget|curl|conda|make|npm|retry\w*|warning)\b")
+_LONGEST = 400
+
+
+class ReportedStatus:
+    """See the module's text."""
+
+    speaker = "status"
+    triggers = (
+        "xit status", "xit code", "xit_code", "xit-code", "eturn code", "XIT_CODE", "XITCODE", "XIT_STATUS",
+        "exited with code", "exit=", "rc=", "ret=", "exit: ", "returncode",
+    )  # fmt: skip
+    follow = 0
+
+    def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
+        """Yield one event a line that tells a status."""
+        for record in records:
+            text = record.text
+            part = _PART.search(text)
+            whole = _WHOLE.fullmatch(text) if part is None and len(text) <= _LONGEST else None
+            found = part or whole
+            if found is None or _ABOUT_OTHERS.search(text[: found.end()]):
+                continue
+            code = next(int(value) for value in found.groupdict().values() if value is not None)
+            kind = "reported" if whole else "reported-part"
+            yield quote("status", kind, [record], context, {"exit_code": code})
+
+
+PARSER = ReportedStatus()
