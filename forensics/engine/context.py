@@ -80,7 +80,7 @@ def status_of(seen: Seen) -> int | None:
         *seen.said("scheduler", "job-state"),
         *seen.said("slurm", "task-exit"),
         *seen.said("scheduler", "pod-state"),
-        *(e for e in seen.said("torchrun", "failed", "failure") if seen.is_current(e.path)),
+        *(e for e in seen.said("torchrun", "failed", "failure", "launcher") if seen.is_current(e.path)),
         *(e for e in seen.said("status", "reported-part") if seen.is_current(e.path)),
     )
     codes = [code for e in told if isinstance(code := e.fields.get("exit_code"), int)]
