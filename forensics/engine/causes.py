@@ -77,7 +77,11 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
             m
             for m in group
             if m.event.speaker == "tmux"
-            or (seen.is_current(m.event.path) and m.event.line >= starts.get(m.event.path, 0))
+            or (
+                seen.is_current(m.event.path)
+                and m.event.line >= starts.get(m.event.path, 0)
+                and not whose.of_an_earlier_try(m.event)
+            )
         ]
         related = [m for m in current if not whose.foreign(m.event) and not _refuted(m, progress, at_work=at_work)]
         # A warning is no fault to recover from: what it warned of may show many steps later.

@@ -59,6 +59,17 @@ class Whose:
             return True
         return span is not None and not span[0] - _OLD_S <= event.time <= span[1] + _LATE_S
 
+    def of_an_earlier_try(self, event: Event) -> bool:
+        """Tell whether a line was written before the scheduler started the job for the last time."""
+        return event.time is not None and event.time <= self._put_back
+
+    @cached_property
+    def _put_back(self) -> float:
+        """Return when the last try but one of the job had ended, as `sacct -D` lists them; else never."""
+        tries = [e for e in self._seen.said("scheduler", "earlier-state") if not e.fields.get("step_id")]
+        ours = [e.time for e in tries if not self._jobs or str(e.fields.get("job_id")) in self._jobs]
+        return max((time + OUTLIVED_S for time in ours if time is not None), default=float("-inf"))
+
     def outlived(self, event: Event) -> bool:
         """Tell whether training went on long after what a table or the kernel says had ended a process."""
         if event.time is None or event.rank is not None:

@@ -1,6 +1,6 @@
 """Heads that loggers put before a message: level, logger, file and line, process.
 
-Python's logging in its many formats, DeepSpeed, axolotl, hydra, NeMo, Hugging Face,
+Python's logging in its many formats, DeepSpeed, axolotl, hydra, NeMo, submitit, Hugging Face,
 vLLM, TensorFlow and glog. A bare `ERROR: ...` is no head: it is the message.
 """
 
@@ -25,6 +25,8 @@ _BEFORE_LEVEL = lazy(rf"\[[\w.:/-]{{1,120}}\] ?(?=\[(?:{LEVEL_WORDS})\])")
 _TAGGED = lazy(r"\[(PID|RANK|Rank|pid|rank)[:= ]{1,2}(\d{1,10})\] ?")
 _LEVEL_FIRST = lazy(rf"({LEVEL_WORDS})(?: {{0,8}}- | {{1,8}}\| |: ?|\] ?| {{1,8}}|$)")
 _NAME_FIRST = lazy(rf"[\w.-]{{1,80}}+ {{0,20}}[-|] ({LEVEL_WORDS}) {{0,8}}[-|] (?:[\w./]{{1,80}}:\d{{1,7}} - )?")
+_LEVEL_AND_TIME = lazy(rf"[\w.-]{{1,40}} ({LEVEL_WORDS}) \((?=20\d\d-)")
+_BEHIND_TIME = lazy(r"\) - ?")
 _COLONS = lazy(rf"({LEVEL_WORDS}):[\w.]{{1,100}}: ?")
 _NAME_COLON = lazy(rf"[A-Za-z_][\w.]{{1,100}}: \[({LEVEL_WORDS})\] ?")
 _TENSORFLOW = lazy(r"([IWEF]) (?=[\w./-]{1,200}:\d{1,7}\] )")
@@ -101,6 +103,12 @@ def nemo_rest(text: str, at: int) -> int:
     return match.end() if match else at
 
 
+def submitit_rest(text: str, at: int) -> int:
+    """Behind the time in submitit's head, `submitit INFO (2031-02-03 04:05:06,789) - `."""
+    match = _BEHIND_TIME.match(text, at)
+    return match.end() if match else at
+
+
 def _level(text: str, at: int, found: Peeled) -> int:
     """`[INFO] `, `[WARNING]`, `[INFO|trainer.py:12] `."""
     match = _BRACKETED.match(text, at) or _HUGGING_FACE.match(text, at)
@@ -137,6 +145,9 @@ def _worded(text: str, at: int, found: Peeled) -> int:
         found.say_level(whole[1])
         found.closed = True
         return whole.end()
+    if at == 0 and (submitit := _LEVEL_AND_TIME.match(text)):
+        found.say_level(submitit[1])
+        return submitit.end()
     match = _LEVEL_FIRST.match(text, at)
     if not (found.stamped or found.rank is not None or found.lane):
         if match is not None:

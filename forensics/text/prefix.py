@@ -29,7 +29,7 @@ _PEELERS: dict[str, tuple[Peeler, ...]] = {
 _WORDED = (*loggers.WORDED, *launchers.WORDED)
 _MAY_BEGIN = lazy(
     rf"{launchers.HOST_FORM}|{launchers.COMPOSE_FORM}|[\w.]{{1,100}}+: \[|[\w.-]{{1,80}}+ {{0,20}}[-|] |"
-    rf"(?:{LEVEL_WORDS})\b|[IWEFDVC]\d{{3}}|[Rr]ank ?\d|(?:kern|user|daemon|syslog) *:|"
+    rf"(?:{LEVEL_WORDS})\b|[\w.-]{{1,40}} (?:{LEVEL_WORDS}) \(20\d\d-|[IWEFDVC]\d{{3}}|[Rr]ank ?\d|(?:kern|user|daemon|syslog) *:|"
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"
 )
 _LEVEL_IN_HEAD = lazy(rf"\b(?:{LEVEL_WORDS})\b")
@@ -127,6 +127,8 @@ def _stamp(text: str, at: int, found: Peeled, context: Context) -> int:
         return behind
     if at and text.startswith("[NeMo ", at - 8):
         return loggers.nemo_rest(text, end)
+    if at and text[at - 1] == "(":
+        return loggers.submitit_rest(text, end)
     level = _LEVEL_IN_HEAD.search(head)
     if level:
         found.say_level(level[0])
