@@ -18,7 +18,7 @@ _STATUSES = (
 """Who tells a status: the launch itself, then the launcher of each rank, then the scheduler."""
 _VERSIONS = ("kernel_module", "library")
 _ENDED_BY_OTHERS = frozenset({-15, 143, -2, 130})
-_JOB_LOG = lazy(r"(?:^|/)(?:slurm|job)[-_](?P<job>\d{1,18})(?:[._-]\w+)?\.(?:out|err|log)$")
+_JOB_LOG = lazy(r"(?:^|/)(?:slurm|job)[-_.](?P<job>\d{1,18})(?:[._-]\w+)?\.(?:out|err|log)$")
 
 
 def exit_of(seen: Seen, rank: int | None) -> dict[str, Value]:

@@ -22,6 +22,7 @@ LONG_AFTER_S = 600.0
 """A launcher that loses a worker says so within seconds, a rank that waits for a lost one after some minutes."""
 _FAULTS = frozenset({"exception", "torchrun", "c10d", "nccl", "shell", "stack"})
 _SENT = lazy(r"SIG(?:HUP|TERM|INT)\b|KeyboardInterrupt|death signal|\^C|signal: (?:1|2|15)\b")
+_JOB_GROUP = lazy(r"/job_(?P<job>\d{1,18})\b")
 _TRAINS = lazy(
     r"python|torchrun|accelerate|deepspeed|s(?:run|batch|alloc)|mpirun|horovodrun|\bray\b|vllm|sglang|train|tune|"
     r"\b(?:ba|z|k)?sh\b|\.sh\b|docker|podman|singularity|apptainer|tmux|nohup|screen|conda|poetry|\buv\b|make|run",
@@ -50,11 +51,15 @@ class Whose:
             return True
         if event.speaker == "shell" and event.kind == "signalled" and _pid(event) is None:
             return self._other_command(event)
-        if event.speaker != "kernel" or event.time is None:
+        if event.speaker != "kernel":
             return False
+        if _pid(event) in self._others:
+            return True
         pids, span = self._said
         if _pid(event) in pids:
             return False  # the same process: whatever the clocks say, it is ours
+        if event.time is None:
+            return False
         if event.kind in _ENDING and (self._alive_after(event) or self._ended_otherwise(event)):
             return True
         return span is not None and not span[0] - _OLD_S <= event.time <= span[1] + _LATE_S
@@ -117,6 +122,16 @@ class Whose:
         """Tell whether a later look at the GPUs shows processes on them: the one that ended was another."""
         at, pid = event.time, _pid(event)
         return at is not None and pid is not None and any(at < time and pid not in pids for time, pids in self._shown)
+
+    @cached_property
+    def _others(self) -> frozenset[Value]:
+        """Return the processes that the kernel killed in the memory group of a job which is not ours."""
+        found = set()
+        for event in self._seen.said("kernel"):
+            group = _JOB_GROUP.search(str(event.fields.get("task_memcg") or event.fields.get("oom_memcg") or ""))
+            if group and self._jobs and group["job"] not in self._jobs and _pid(event) is not None:
+                found.add(_pid(event))
+        return frozenset(found)
 
     def _ended_otherwise(self, event: Event) -> bool:
         """Tell whether the first that our logs say after the event, and long after it, is who ended them, and how."""

@@ -8,6 +8,7 @@ decide: logs whose times overlap ran together.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,6 +29,8 @@ _SLACK = 60.0
 _LONG = 6 * 3600.0
 """Seconds between the end of one log and the begin of another that make the first one of an earlier try."""
 _PEEKED = 8
+_TELLING = 20
+"""Characters of a line from which on its like is no coincidence."""
 _JOBS = 9999
 """Numbers above this, in names that are alike, are those of jobs."""
 
@@ -54,6 +57,7 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
     if all(id(made) in gone or made.source.kind not in _VOICES for made in ordered):
         return  # without a later run beside it, what lies in `old/` is the run in question
     gone |= {id(made) for unit in _left_behind([u for u in units if not u.aside]) for made in unit.inputs}
+    gone |= {id(made) for made in _whole_parts(ordered)}
     gone |= {id(made) for unit in (*_firsts(units), *_dated(units), *_outrun(units)) for made in unit.inputs}
     if not gone:
         return
@@ -68,6 +72,25 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
 def _outdated(made: Input) -> bool:
     """Tell whether the name of a session's record says that it is of an earlier time: `pane-yesterday.txt`."""
     return made.source.kind == "transcript" and read_name(made.source.path).age < 0
+
+
+def _whole_parts(ordered: Sequence[Input]) -> list[Input]:
+    """Return numbered parts that are runs of their own, `nohup.out.1`: they begin just as the log without a number."""
+    by_name = {unpacked(made.source.path): made for made in ordered if made.source.kind in LOG_KINDS}
+    found = []
+    for made in by_name.values():
+        part = rotation(made.source.path)
+        base = by_name.get(part.base) if part is not None and part.part is not None else None
+        if base is not None and base is not made and _begins(made) & _begins(base):
+            found.append(made)
+    return found
+
+
+def _begins(made: Input) -> set[str]:
+    """Return the first lines of a log, without their numbers, as far as they are more than a step's."""
+    opening = ends(made)[0].split("\n", 12)[:3]
+    lines = [line for line in opening if len(line.strip()) > _TELLING and not re.search("(?i)loss|step", line)]
+    return {_DIGITS.sub("0", peel(Line(1, 0, 0, line[:400]), Context(made.source)).text) for line in lines}
 
 
 def _firsts(units: Sequence[Unit]) -> list[Unit]:

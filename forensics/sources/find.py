@@ -19,6 +19,7 @@ from forensics.sources.gather import Gathering
 from forensics.sources.input import Input
 from forensics.sources.names import is_ignored
 from forensics.sources.runs import set_aside
+from forensics.sources.supervised import read_records
 
 MOST_STDIN = 256 << 20
 """Standard input and pipes cannot be read twice, so they are held in memory, up to this."""
@@ -74,6 +75,7 @@ def find(paths: Sequence[str], stdin: BinaryIO | None = None) -> Found:
     root = ", ".join(distinct)
     if not gathering.inputs:
         gathering.notes.append(f"no evidence was found in {root}")
+    read_records(gathering.inputs)
     notes = set_aside(gathering.inputs)
     return Found(arrange(gathering.inputs), [*notes, *gathering.notes], root)
 
@@ -88,6 +90,7 @@ def find_in_memory(files: Mapping[str, bytes]) -> Found:
     for path in sorted(files):
         if not is_ignored(path):
             gathering.add_bytes(path, files[path])
+    read_records(gathering.inputs)
     notes = set_aside(gathering.inputs)
     return Found(arrange(gathering.inputs), [*notes, *gathering.notes])
 
