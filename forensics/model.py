@@ -112,7 +112,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One progress record: sizes in bytes, durations in seconds, NaN kept as NaN."""
+    """One progress record: sizes in bytes, durations in seconds, NaN kept as NaN. `epochs` are those planned."""
 
     path: str
     line: int
@@ -120,6 +120,7 @@ class Step:
     step: int | None
     total: int | None = None
     epoch: float | None = None
+    epochs: int | None = None
     loss: float | None = None
     grad_norm: float | None = None
     lr: float | None = None

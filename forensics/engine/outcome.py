@@ -18,6 +18,7 @@ class Outcome:
 
     `finished` is positive evidence that training came to its end, with its event; `hinted` a
     weaker word for it, such as a bare `done`, which counts only where nothing failed;
+    `last_epoch` is the last of the planned ones, reached and saved;
     `exit_code` is the launcher's status (`masked` if a pipeline may have hidden another).
     """
 
@@ -27,6 +28,7 @@ class Outcome:
     finished: Event | None = None
     hinted: Event | None = None
     reached_total: bool = False
+    last_epoch: int | None = None
     scheduler_state: str | None = None
     last_step: int | None = None
     total_steps: int | None = None
@@ -50,7 +52,7 @@ class Outcome:
         said = self.finished is not None or self.hinted is not None
         # A batch script that ends in a pipeline completes, whatever became of the program in it.
         completed = self.scheduler_state in _DONE and not self.masked
-        return clean or said or self.reached_total or completed
+        return clean or said or self.reached_total or completed or self.last_epoch is not None
 
 
 def outcome(seen: Seen) -> Outcome:
@@ -69,10 +71,24 @@ def outcome(seen: Seen) -> Outcome:
         finished=next((e for e in reversed(ends) if not e.fields.get("weak")), None),
         hinted=next((e for e in reversed(ends) if e.fields.get("weak")), None),
         reached_total=timeline.reached_total(steps),
+        last_epoch=_last_epoch(seen),
         scheduler_state=states[0] if states else None,
         last_step=last,
         total_steps=total,
     )
+
+
+def _last_epoch(seen: Seen) -> int | None:
+    """Return the last of the planned epochs, where training reached it and then saved or evaluated what it had."""
+    steps = seen.current_steps()
+    last = max((s for s in steps if s.series == "train" and s.epochs), key=lambda s: s.line, default=None)
+    if last is None or last.epoch is None or last.epochs is None or last.epoch < last.epochs:
+        return None
+    if any(s.series == "train" and s.path == last.path and s.line > last.line for s in steps):
+        return None
+    saved = any(e.path == last.path and e.line > last.line for e in seen.said("progress", "checkpoint-saved"))
+    judged = any(s.series == "eval" and s.path == last.path and s.line > last.line for s in steps)
+    return last.epochs if saved or judged else None
 
 
 def _reported(seen: Seen) -> list[Event]:

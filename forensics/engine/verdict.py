@@ -68,6 +68,8 @@ def _good(end: Outcome) -> str:
         said.append("the exit status is 0")
     if end.reached_total:
         said.append(f"step {end.last_step} of {end.total_steps} was reached")
+    if end.last_epoch is not None and not said:
+        said.append(f"epoch {end.last_epoch} of {end.last_epoch} was reached and saved")
     if end.scheduler_state:
         said.append(f"the scheduler says {end.scheduler_state}")
     return ", ".join(said) or "nothing failed"

@@ -6,7 +6,7 @@
 
 Whoever announces a save and dies leaves a torn file: the two kinds are kept apart.
 Source: transformers, accelerate, DeepSpeed, Megatron-LM, Lightning, torchtitan,
-torchtune, fairseq, mmengine, Keras, TensorFlow, OpenNMT, Caffe.
+torchtune, fairseq, mmengine, Keras, TensorFlow, OpenNMT, Caffe, Paddle.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from forensics.parsers.metrics.endings import Fact
 from forensics.text.lazy import lazy
 
 TRIGGERS = (
-    "heckpoint", "CHECKPOINT", "ckpt", "eights saved", "aving model", "aved model", "aved final model",
+    "heckpoint", "CHECKPOINT", "ckpt", "eights saved", "aving model", "aved model", "save model ", "save best model ", "aved final model",
     "aving current state", "tate saved", "aved state", "napshot", "odel saved", "esuming", "esumed", "estored",
     "estoring", "ontinuing training", "[Torch] Sav", "oading states", "oading model from",
 )  # fmt: skip
@@ -38,7 +38,7 @@ _NO_SAVE = lazy(
 )
 _SAVED = lazy(
     rf"\b(?:saved|wrote|written)\b.{{0,80}}?\b{_OBJECT}\b|\b{_OBJECT}\b.{{0,80}}?\b(?:saved|written)\b"
-    r"|\bis ready now\b|\bfinished saving\b|^\[Torch\] Saved\b",
+    r"|\bis ready now\b|\bfinished saving\b|\bsave (?:best )?model (?:in|is saved to) \S|^\[Torch\] Saved\b",
     re.IGNORECASE,
 )
 _STARTED = lazy(

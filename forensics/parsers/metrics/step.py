@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from forensics.model import Record, Step
 from forensics.parsers.metrics import bars, lines, places, records, rows
 from forensics.parsers.metrics.values import Values
-from forensics.text.lazy import lazy_bytes
+from forensics.text.lazy import lazy, lazy_bytes
 
 STEP_HINT: re.Pattern[bytes] = lazy_bytes(
     rb"(?:"
@@ -26,6 +26,7 @@ record that `parse_step` reads is hit; what is hit need not be one.
 _LONGEST = 8192
 _READERS: tuple[Callable[[str], Values | None], ...] = (bars.read, records.read, lines.read, rows.read, places.read)
 _SHORTEST = 3
+_EPOCHS = lazy(r"(?i)\bep(?:och)?\W{0,5}(?P<epoch>\d{1,6})\s?/\s?(?P<planned>\d{1,6})(?![\d/])")
 
 
 def parse_step(record: Record, path: str) -> Step | None:
@@ -50,6 +51,8 @@ def parse_step(record: Record, path: str) -> Step | None:
         values = read(text)
         if values is not None:
             values.setdefault("step", None)
+            if planned := _planned(text, values.get("epoch")):
+                values["epochs"] = planned
             line = record.line
             return Step(
                 path=path,
@@ -61,6 +64,12 @@ def parse_step(record: Record, path: str) -> Step | None:
                 **values,
             )
     return None
+
+
+def _planned(text: str, epoch: float | None) -> int | None:
+    """Return how many epochs are planned, where the record says it beside its own: `epoch: [2/20]`."""
+    found = _EPOCHS.search(text) if epoch is not None else None
+    return int(found["planned"]) if found and epoch is not None and int(found["epoch"]) == int(epoch) else None
 
 
 def complete(step: Step, previous: Sequence[Step]) -> bool:

@@ -27,6 +27,7 @@ class Values(TypedDict, total=False):
     step: int | None
     total: int | None
     epoch: float | None
+    epochs: int | None
     loss: float | None
     grad_norm: float | None
     lr: float | None
