@@ -38,7 +38,7 @@ _NO_SAVE = lazy(
 )
 _SAVED = lazy(
     rf"\b(?:saved|wrote|written)\b.{{0,80}}?\b{_OBJECT}\b|\b{_OBJECT}\b.{{0,80}}?\b(?:saved|written)\b"
-    r"|\bis ready now\b|\bfinished saving\b|\bsave (?:best )?model (?:in|is saved to) \S|^\[Torch\] Saved\b",
+    r"|\bis ready now\b|\bfinished saving\b|\bsave (?:best )?model (?:in|is saved to)\b|^\[Torch\] Saved\b",
     re.IGNORECASE,
 )
 _STARTED = lazy(

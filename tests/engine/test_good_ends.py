@@ -1,0 +1,96 @@
+"""Ends that no word tells: the last planned epoch, saved, and a helper that stumbles after the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from forensics.analyze import analyze_files
+from forensics.model import Report
+from forensics.rulebook.load import load
+
+BOOK = load()
+
+
+def report(log: str, **files: str) -> Report:
+    """Return the report on a log, with other files beside it."""
+    made = {name.replace("dmesg_txt", "dmesg.txt"): text.encode() for name, text in files.items()}
+    return analyze_files({"train.log": log.encode(), **made}, BOOK)
+
+
+def epochs(last: int, planned: int) -> str:
+    """Return the log of a trainer that counts epochs, and saves at the end of each."""
+    return "".join(
+        f"[2023/09/17 20:0{n}:50] ppocr INFO: epoch: [{n}/{planned}], global_step: {62 * n}, lr: 0.001, loss: {2 - n / 10}\n"
+        f"[2023/09/17 20:0{n}:55] ppocr INFO: save model in ./output/det/latest\n"
+        for n in range(1, last + 1)
+    )
+
+
+def test_the_last_planned_epoch_that_was_saved_is_a_good_end() -> None:
+    """The counter of epochs is full, and what was learned is on the disk."""
+    assert report(epochs(9, 9)).verdict == "healthy"
+    assert report(epochs(5, 9)).verdict == "unknown"
+    unsaved = epochs(9, 9).rpartition("[2023")[0]
+    assert report(unsaved).verdict == "unknown"
+
+
+VITS = "".join(
+    f"INFO:vits:Train Epoch: {n} [{p}%]\nINFO:vits:[2.2, 3.0, 11.7, 20.5, 2.4, {200 * n + p}, 0.00016]\n"
+    for n in range(1, 9)
+    for p in (2, 61)
+)
+
+
+def test_a_worker_that_crashed_between_two_places_in_an_epoch_is_survived() -> None:
+    """VITS prints where it is and a bare list of numbers: progress all the same."""
+    lines = VITS.splitlines(keepends=True)
+    crash = "ERROR: Unexpected segmentation fault encountered in worker.\n"
+    log = "".join([*lines[:10], crash, *lines[10:]])
+    assert report(log, exit_code="0\n").verdict == "healthy"
+    assert report(VITS + crash, exit_code="139\n").verdict == "failed"
+
+
+THREAD = """\
+Exception in thread ChkStopThr:
+Traceback (most recent call last):
+  File "/e/lib/python3.11/threading.py", line 1045, in _bootstrap_inner
+    self.run()
+  File "/e/lib/python3.11/site-packages/wandb/sdk/lib/sock_client.py", line 130, in _sendall_with_error_handle
+    sent = self._sock.send(data)
+BrokenPipeError: [Errno 32] Broken pipe
+"""
+
+
+@pytest.mark.parametrize(("status", "verdict"), [("0\n", "healthy"), ("1\n", "failed")])
+def test_a_thread_that_stumbles_after_the_end_changes_nothing(status: str, verdict: str) -> None:
+    """Training had said that it was done, and the program left with status 0."""
+    log = "step 8/9 loss 1.0\nstep 9/9 loss 0.9\nwandb: Synced 7 W&B file(s), 0 media file(s)\n" + THREAD
+    assert report(log, exit_code=status).verdict == verdict
+
+
+def test_a_thread_that_dies_before_the_end_is_a_failure() -> None:
+    """One drafter of several is gone, whatever the status says."""
+    log = "step 1/9 loss 2.0\n" + THREAD.replace("BrokenPipeError: [Errno 32] Broken pipe", "KeyError: 'labels'")
+    assert report(log, exit_code="0\n").verdict == "failed"
+
+
+def test_submitits_head_has_its_time_and_level() -> None:
+    """What stands behind the head is the message."""
+    log = "submitit WARNING (2022-07-12 04:18:45,881) - Caught signal SIGHUP on node7: this job is preempted.\n"
+    found = report("step 1/9 loss 2.0\n" + log)
+    assert found.root is not None
+    assert found.root.id == "scheduler.preempted"
+    assert found.root.time == 1657599525.881
+
+
+def test_dmesg_for_people_is_the_kernels_voice() -> None:
+    """`dmesg -H` prints a day once, and then how much later each line came."""
+    kernel = (
+        "[Jan 2 09:50] pcieport 0000:00:03.0: AER: Corrected error received: 0000:00:03.0\n"
+        "[  +0.000005] pcieport 0000:00:03.0: PCIe Bus Error: severity=Corrected, type=Data Link Layer\n"
+        "[Jan 2 09:52] NVRM: Xid (PCI:0000:03:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"
+        "[  +0.000007] NVRM: GPU 0000:03:00.0: GPU has fallen off the bus.\n"
+    )
+    found = report("step 1/9 loss 2.0\nstep 2/9 loss 1.9\n", dmesg_txt=kernel)
+    assert found.root is not None
+    assert found.root.id == "gpu.fell-off-bus"
