@@ -16,7 +16,7 @@ from forensics.engine.whose import Whose
 from forensics.model import SEVERITIES, Event, Role, Severity, Value
 from forensics.rulebook.groups import members
 from forensics.rulebook.schema import Rule
-from forensics.text.lazy import lazy
+from forensics.text.frames import in_helper
 
 SLACK_S = 2.0
 """Clocks of ranks and of the kernel may differ by this much."""
@@ -26,7 +26,6 @@ RECOVERED_AFTER = 2
 """Progress records of the same rank after a fault that make it a recovered one."""
 OTHERS_WENT_ON = 5
 """Progress records of the other ranks after a fault of one that reports none: they could not go on without it."""
-_HELPER = lazy(r'threading\.py", line \d+, in _bootstrap|multiprocessing/process\.py", line \d+, in _bootstrap')
 _ANSWERED = {"nfs": "nfs-ok"}
 
 
@@ -278,7 +277,7 @@ def _position(event: Event) -> tuple[float, str, int, int]:
 
 def _of_a_helper(event: Event) -> bool:
     """Tell whether an exception was raised in a thread or a child of the program, which it does not end."""
-    return event.speaker == "exception" and _HELPER.search(str(event.fields.get("frames") or "")) is not None
+    return event.speaker == "exception" and in_helper(str(event.fields.get("frames") or ""))
 
 
 def _had_ended(event: Event, end: Outcome) -> bool:

@@ -8,6 +8,7 @@ from forensics.model import Value
 from forensics.text.lazy import lazy
 
 _FRAME = lazy(r'File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,9}), in (?P<function>.{1,200})')
+_HELPER = lazy(r'threading\.py", line \d+, in _bootstrap|multiprocessing/process\.py", line \d+, in _bootstrap')
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "<frozen", "<string>", "<eval_with_key>")
 
 
@@ -18,3 +19,8 @@ def innermost(lines: Iterable[str]) -> dict[str, Value]:
     for match in (own or found)[-1:]:
         return {"file": match["file"], "file_line": int(match["line"]), "function": match["function"]}
     return {}
+
+
+def in_helper(frames: str) -> bool:
+    """Tell whether a traceback begins in a thread or a child of the program, which do not end it."""
+    return _HELPER.search(frames) is not None
