@@ -308,6 +308,8 @@ def _recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[i
         return True  # its file has no progress to recover by: the log says that the training went on without it
     if _of_a_helper(event) and _had_ended(event, end):
         return True
+    if event.speaker == "exception" and end.proven and not progress.trains(event.path):
+        return True  # a report beside the log, of what the run survived
     done = ends.get(event.path, ())
     if done and not end.bad and (event.rank is None or event.rank in done or None in done):
         return True

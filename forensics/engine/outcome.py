@@ -39,6 +39,12 @@ class Outcome:
         return self.exit_code not in {None, 0}
 
     @property
+    def proven(self) -> bool:
+        """Tell whether the program's own status is 0, and it had come to the end of its work besides."""
+        said = self.finished is not None or self.hinted is not None or self.last_epoch is not None
+        return self.exit_code == 0 and not self.masked and (said or self.reached_total)
+
+    @property
     def running(self) -> bool:
         """Tell whether the scheduler says that the run goes on."""
         return self.scheduler_state in _AT_WORK and not self.bad

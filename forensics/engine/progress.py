@@ -18,13 +18,14 @@ _Place = tuple[int, int]
 
 
 class Progress:
-    """The progress records of a run's training, by source, rank and lane."""
+    """The progress records of a run's training, or of a server's work, by source, rank and lane."""
 
     def __init__(self, steps: Iterable[Step]) -> None:
         self._steps: dict[str, list[Step]] = defaultdict(list)
         drawn: dict[tuple[str, int | None, str | None], tuple[int | None, float | None]] = {}
         for step in steps:
-            if step.series != "train" or step.step == 0:
+            serves = step.series == "other" and step.tokens_per_s is not None
+            if (step.series != "train" and not serves) or step.step == 0:
                 continue  # a bar at 0 waits
             track, now = (step.path, step.rank, step.lane), (step.step, step.loss)
             if step.step is None or drawn.get(track) != now:
@@ -52,6 +53,10 @@ class Progress:
         """Count the records on lines above an event, whoever wrote them."""
         places: Sequence[_Place] = self._of(event.path).get((_ANY, _ANY), ())
         return bisect_left(places, (event.line, 0))
+
+    def trains(self, path: str) -> bool:
+        """Tell whether a source has records of training at all."""
+        return bool(self._steps.get(path))
 
     def later_than(self, time: float) -> int:
         """Count the records that were written after a time."""

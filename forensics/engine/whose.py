@@ -160,7 +160,7 @@ class Whose:
         """Return the pods that were looked at closely, or whose logs these are."""
         seen = self._seen
         told = [e for e in seen.said("scheduler", "pod-state") if e.fields.get("pod")]
-        listed = {str(e.fields["pod"]) for e in told}
+        listed = {str(e.fields["pod"]) for e in (*told, *seen.said("scheduler", "pod-listed")) if e.fields.get("pod")}
         close = {str(e.fields["pod"]) for e in told if e.fields.get("status") or e.fields.get("container")}
         stems = {s.path.replace("!", "/").rpartition("/")[2].partition(".")[0] for s in seen.logs()}
         logged = {name for name in listed for stem in stems if len(stem) > 3 and (stem in name or name in stem)}

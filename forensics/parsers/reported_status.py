@@ -2,12 +2,13 @@
 
     run_rm.sh: exit status 1
     vllm-1 exited with code 1
+       Main PID: 4242 (code=exited, status=0/SUCCESS)
     [launch.py:325:sigkill_handler] ['/usr/bin/python', ...] exits with return code = 1
     Global rank 5 (PID 69) exited with code -6
 
 Events: `reported` where a line says nothing else (of the whole program), `reported-part` where
 it is about one process or part of a longer line; field exit_code. Sources: deepspeed
-launcher/launch.py, composer cli/launcher.py, Open MPI, docker compose, and people's scripts.
+launcher/launch.py, composer cli/launcher.py, Open MPI, docker compose, systemctl, and people's scripts.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _PART = lazy(
     r"exits with return code = (?P<code>-?\d{1,3})|exited with code (?P<code2>-?\d{1,3})\b"
     r"|^\s*Exit code: {1,8}(?P<code3>\d{1,3})\s*$"
 )
+_UNIT = lazy(r"\s*Main PID: \d{1,10}(?: \([^)]{1,60}\))? \(code=exited, status=(?P<code>\d{1,3})(?:/\w{1,20})?\)\s*")
 _ABOUT_OTHERS = lazy(r"\b(?:if|when|expected?|should|non-?zero|pip|git|wget|curl|conda|make|npm|retry\w*|warning)\b")
 _LONGEST = 400
 
@@ -37,7 +39,7 @@ class ReportedStatus:
     speaker = "status"
     triggers = (
         "xit status", "xit code", "xit_code", "xit-code", "eturn code", "XIT_CODE", "XITCODE", "XIT_STATUS",
-        "exited with code", "exit=", "rc=", "ret=", "exit: ", "returncode",
+        "exited with code", "exit=", "rc=", "ret=", "exit: ", "returncode", "(code=exited, status=",
     )  # fmt: skip
     follow = 0
 
@@ -46,7 +48,8 @@ class ReportedStatus:
         for record in records:
             text = record.text
             part = _PART.search(text)
-            whole = _WHOLE.fullmatch(text) if part is None and len(text) <= _LONGEST else None
+            short = part is None and len(text) <= _LONGEST
+            whole = (_UNIT.fullmatch(text) or _WHOLE.fullmatch(text)) if short else None
             found = part or whole
             if found is None or _ABOUT_OTHERS.search(text[: found.end()]):
                 continue

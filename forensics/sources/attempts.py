@@ -31,8 +31,6 @@ _LONG = 6 * 3600.0
 _PEEKED = 8
 _TELLING = 20
 """Characters of a line from which on its like is no coincidence."""
-_JOBS = 9999
-"""Numbers above this, in names that are alike, are those of jobs."""
 
 
 def arrange(inputs: Sequence[Input]) -> list[Input]:
@@ -79,8 +77,8 @@ def _whole_parts(ordered: Sequence[Input]) -> list[Input]:
     by_name = {unpacked(made.source.path): made for made in ordered if made.source.kind in LOG_KINDS}
     found = []
     for made in by_name.values():
-        part = rotation(made.source.path)
-        base = by_name.get(part.base) if part is not None and part.part is not None else None
+        part = rotation(made.source.path) or dotted_rotation(made.source.path)
+        base = by_name.get(part.base) if part is not None else None
         if base is not None and base is not made and _begins(made) & _begins(base):
             found.append(made)
     return found
@@ -161,7 +159,7 @@ def _outrun(units: Sequence[Unit]) -> list[Unit]:
         for unit in learning
         if unit.when is not None
         and unit.when.last < began - _SLACK
-        and not (unit.stem == latest.stem and (unit.number or 0) > (latest.number or 0) > _JOBS)
+        and not (unit.job and latest.job and (unit.number or 0) > (latest.number or 0))
     ]
 
 
@@ -315,7 +313,7 @@ def _union(unit: Unit, year: int | None) -> Span | None:
 def _by_time(cluster: Sequence[Unit]) -> list[list[Unit]]:
     chain: list[list[Unit]] = []
     until = 0.0
-    jobs = len({unit.stem for unit in cluster}) == 1 and all((unit.number or 0) > _JOBS for unit in cluster)
+    jobs = len({unit.stem for unit in cluster}) == 1 and all(unit.job for unit in cluster)
     for unit in sorted(cluster, key=lambda unit: (unit.number or 0) if jobs else unit.when.first if unit.when else 0.0):
         if unit.when is None:
             continue

@@ -53,7 +53,7 @@ _SLURM_NAME = lazy(r"slurm[-_.]?\d+|\.[oe]\d{3,}$", re.IGNORECASE)
 _SLURM_LINE = lazy(r"^(?: *\d+: )?(?:slurmstepd|srun|sbatch|salloc): ", re.MULTILINE)
 _SLURM_WORDS = ("slurmstepd: ", "srun: ", "sbatch: ", "salloc: ")
 _EXIT_NAME = lazy(
-    r"(?:^|[^a-z])(?:(?:exit|ret(?:urn)?|err)?[_-]?(?:code|status)|exit|rc|ret|errno)(?:[^a-z]|$)", re.IGNORECASE
+    r"(?:^|[^a-z])(?:(?:exit|ret(?:urn)?|err)?[_-]?(?:code|status)|exit|rc|ret|ec|errno)(?:[^a-z]|$)", re.IGNORECASE
 )
 _EXIT = lazy_bytes(rb"\s*(?:[A-Za-z_ ]{1,20}[:= ]\s{0,3})?-?\d{1,3}\s*")
 _DOCUMENT = lazy(

@@ -17,6 +17,7 @@ _TOGETHER = lazy(
 )
 _EXPLICIT = frozenset({"attempt", "try", "retry", "restart", "resume"})
 _NUMBERED = _EXPLICIT | {"run", "job", "launch", "exp", "slurm", "version", "v", "round", "trial"}
+_SCHEDULED = frozenset({"slurm", "job"})
 _AGES = {
     "old": -1, "prev": -1, "previous": -1, "earlier": -1, "older": -1, "former": -1, "backup": -1, "bak": -1,
     "orig": -1, "before": -1, "yesterday": -1,
@@ -51,6 +52,8 @@ class Unit:
     """Whether a folder says that the logs in it were put aside: `old/`, `archive/2025-01-01/`."""
     first: bool = False
     """Whether the name counts tries from the first on, and this is it: `attempt1`, and not `retry1`."""
+    job: bool = False
+    """Whether the number is that of a scheduler's job, which rises from try to try."""
     inputs: list[Input] = field(default_factory=list)
     when: Span | None = None
 
@@ -67,7 +70,7 @@ def read_name(path: str) -> Unit:
     explicit: int | None = None
     number: int | None = None
     age = 0
-    first = False
+    first = job = False
     for at, part in enumerate(parts):
         tokens = _TOKEN.findall(part)
         if at < len(parts) - 1 and len(tokens) == 1 and tokens[0].isdecimal() and len(tokens[0]) < 5:
@@ -83,7 +86,7 @@ def read_name(path: str) -> Unit:
                     explicit = int(token)
                     first = before in {"attempt", "try"} and explicit < 2
                 elif number is None or before in _NUMBERED:
-                    number = int(token)
+                    number, job = int(token), before in _SCHEDULED
                 elif before and len(token) >= 4:
                     number = int(f"{number}{token}")  # a date and a time of day
             elif token in _AGES:
@@ -92,7 +95,7 @@ def read_name(path: str) -> Unit:
                 words.append(token)
         named = [word for word in words if word not in _NUMBERED]
         stem += [*(named if named or at < len(parts) - 1 else words), "/"]
-    return Unit(tuple(stem[:-1]), explicit, number, age, put_aside(path), first)
+    return Unit(tuple(stem[:-1]), explicit, number, age, put_aside(path), first, job)
 
 
 def put_aside(path: str) -> bool:

@@ -138,12 +138,13 @@ def test_the_yaml_of_a_pod_tells_the_same() -> None:
 
 
 def test_lists_of_pods_and_events_tell_what_is_not_well() -> None:
-    """Running pods and normal events are left out."""
-    (pod,) = parse(
+    """Running pods are only listed, and normal events are left out."""
+    pod, well = parse(
         "NAME        READY   STATUS      RESTARTS      AGE\ntrainer-0   0/1     OOMKilled   3 (2m ago)    10m\n"
         "trainer-1   1/1     Running     0             10m"
     )
     assert (pod.fields["pod"], pod.fields["reason"], pod.fields["restarts"]) == ("trainer-0", "OOMKilled", 3)
+    assert (well.kind, well.fields["pod"]) == ("pod-listed", "trainer-1")
     (event,) = parse(
         "LAST SEEN   TYPE      REASON      OBJECT          MESSAGE\n"
         "2m          Warning   Evicted     pod/trainer-0   The node was low on resource: memory.\n"

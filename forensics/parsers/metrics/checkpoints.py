@@ -19,7 +19,8 @@ from forensics.parsers.metrics.endings import Fact
 from forensics.text.lazy import lazy
 
 TRIGGERS = (
-    "heckpoint", "CHECKPOINT", "ckpt", "eights saved", "aving model", "aved model", "save model ", "save best model ", "aved final model",
+    "heckpoint", "CHECKPOINT", "ckpt", "eights saved", "aving model", "aved model", "save model ",
+    "save best model ", "aved final model",
     "aving current state", "tate saved", "aved state", "napshot", "odel saved", "esuming", "esumed", "estored",
     "estoring", "ontinuing training", "[Torch] Sav", "oading states", "oading model from",
 )  # fmt: skip

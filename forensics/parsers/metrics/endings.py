@@ -28,7 +28,7 @@ TRIGGERS = (
     "eached max", "eached the max", "max_steps", "inished in", "inished!", "inished.", "un complete", "un finished",
     "ob complete", "ob finished", "xperiment ", "cript finished", "ll done", "DONE", "Done", "done",
     "uccessfully completed", "uccessfully finished", "ompleted successfully", "inished successfully",
-    "results aggregated", "raining of ", "the tuning loop", "zero exit code", "*** Best metric", "Best metric: ",
+    "results aggregated", " TERMINATED", "raining of ", "the tuning loop", "zero exit code", "*** Best metric", "Best metric: ",
        "hutdown complete", "inished server process", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ",
     "Rendezvous complete for workers", "restart_count=", "will restart worker group", "Restarting worker group",
     "ttempt ", "torch 2.", "torch 1.", "torch==", "torch: ", "PyTorch", "NCCL version ", "vLLM ", "ransformers version",
@@ -87,6 +87,7 @@ _WEAK: tuple[tuple[re.Pattern[str], str], ...] = (
     (lazy(r"\*{3} Best metric: [\d.]{1,12} \(epoch \d{1,6}\)"), "timm"),
     (lazy(r"\b(?:Early stopping, best|Did not meet early stopping\. Best) iteration is\b"), "early-stopping"),
     (lazy(r"\bTotal run time: [\d.]{1,16} seconds \([\d.]{1,16} seconds for the tuning loop\)"), "ray-tune"),
+    (lazy(r"^(?:Trial status: |Number of trials: \d{1,6}/\d{1,6} \()\d{1,6} TERMINATED\)?\s*$"), "ray-tune"),
     (lazy(r"\bSaving results aggregated\b"), "evaluation"),  # lm-evaluation-harness, before its table
     (lazy(r"\bApplication shutdown complete\b|\bFinished server process \[\d{1,10}\]"), "server"),
     (

@@ -189,6 +189,8 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
             if pods and row.get("status", "") and row["status"] not in _CALM:
                 fields: dict[str, Value] = {"pod": row.get("name"), "reason": row["status"], "restarts": _count(row)}
                 yield tell("pod-state", lines, at, at, fields, context)
+            elif pods and row.get("name"):
+                yield tell("pod-listed", lines, at, at, {"pod": row["name"], "restarts": _count(row)}, context)
             elif not pods and row.get("reason") in _STARTED:
                 started = True
             elif not pods and (row.get("type") == "Warning" or row.get("reason") in _TELLING):
