@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from forensics.cli.evidence import explained, rules_option
 from forensics.cli.output import say, write
 
 if TYPE_CHECKING:
+    from forensics.supervise.hostcheck import Check
     from forensics.supervise.preflight import Preflight
 
 LONGEST = 1 << 20
@@ -24,12 +26,14 @@ WIDTH = 80
 @click.command("preflight", context_settings={"ignore_unknown_options": False})
 @click.argument("script", metavar="SCRIPT... | -- CMD", nargs=-1, required=True, type=click.Path())
 @click.option("--fix", is_flag=True, help="Write the mended script beside the old one.")
+@click.option("--host/--no-host", default=None, help="Look at this machine too. Default: for a command.")
+@click.option("--probe", is_flag=True, help="Try the first compile on the GPU, in threads.")
 @rules_option
-def command(script: Sequence[str], rules: Sequence[str], *, fix: bool) -> None:
+def command(script: Sequence[str], rules: Sequence[str], *, fix: bool, host: bool | None, probe: bool) -> None:
     """Say how a launch would lose its evidence, before GPUs burn.
 
-    Nothing is run. Exit status 1 says that a hazard is an error: the log would be
-    lost, or the exit status would lie.
+    Nothing of it is run. Exit status 1 says that a hazard is an error: the log
+    would be lost, the status would lie, or this machine would stop the run.
 
     \b
     Examples:
@@ -46,10 +50,54 @@ def command(script: Sequence[str], rules: Sequence[str], *, fix: bool) -> None:
         book = load(rules)
         looked = [(preflight(text, name, book), path) for name, text, path in given]
     write("".join(f"{line}\n" for found, _ in looked for line in _lines(found)))
+    commands = [found.text for found, _ in looked]
+    here = any(path is None for _, path in looked) if host is None else host
+    checks = [*(_host(commands) if here else ()), *(_probe(commands) if probe else ())]
+    write("".join(f"{line}\n" for line in _told(checks, asked=here or probe)))
     for found, path in looked:
         if fix:
             _write_mended(found, path)
-    raise SystemExit(1 if any(found.failed for found, _ in looked) else 0)
+    failed = any(found.failed for found, _ in looked) or any(check.severity == "error" for check in checks)
+    raise SystemExit(1 if failed else 0)
+
+
+def _host(texts: Sequence[str]) -> list[Check]:
+    from forensics.supervise.hostcheck import Needs, check
+
+    return check(Needs(Path.cwd(), {}, _words(texts)))
+
+
+def _probe(texts: Sequence[str]) -> list[Check]:
+    from forensics.cli.patience import patience
+    from forensics.supervise.hostcheck import probed
+    from forensics.supervise.probe import asked, probe
+    from forensics.supervise.surroundings import python_of
+
+    words = _words(texts)
+    with patience("compiling in threads"):
+        return [probed(probe(asked(words), python=python_of(words, Path.cwd()) or sys.executable))]
+
+
+def _words(texts: Sequence[str]) -> list[str]:
+    """Return the words of the commands, comments and quotes gone."""
+    words: list[str] = []
+    for text in texts:
+        try:
+            words += shlex.split(text, comments=True)
+        except ValueError:
+            words += text.split()
+    return words
+
+
+def _told(checks: Sequence[Check], *, asked: bool) -> Iterator[str]:
+    from forensics.text.ansi import visible
+
+    if not asked:
+        return
+    wrong = [check for check in checks if check.severity != "ok"]
+    yield "" if wrong else f"this machine: nothing against it ({len(checks)} things were looked at)"
+    for check in sorted(wrong, key=lambda check: check.severity):
+        yield f"this machine: {check.severity}: {visible(check.text)} [{check.id}]"
 
 
 def _are_scripts(words: Sequence[str]) -> bool:
