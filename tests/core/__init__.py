@@ -1,0 +1,1 @@
+"""The training core, run as a program."""
