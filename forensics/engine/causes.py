@@ -233,8 +233,8 @@ def _earlier(a: Candidate, b: Candidate) -> int:
 
 def _shared(a: Candidate, b: Candidate) -> tuple[int, int] | None:
     """Return the first lines of two causes in a source that speaks of both; None where none does."""
-    ours = {m.event.path: m.event.line for m in reversed(a.matches)}
-    theirs = {m.event.path: m.event.line for m in reversed(b.matches)}
+    ours = {m.event.path: m.event.line for m in reversed(a.matches) if m.signal.role == a.hint}
+    theirs = {m.event.path: m.event.line for m in reversed(b.matches) if m.signal.role == b.hint}
     path = next((path for path in ours if path in theirs and ours[path] != theirs[path]), None)
     return (ours[path], theirs[path]) if path is not None else None
 
