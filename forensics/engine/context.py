@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from forensics.engine.seen import Seen
+from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Value
 from forensics.text.lazy import lazy
 
@@ -17,6 +17,7 @@ _STATUSES = (
 )
 """Who tells a status: the launch itself, then the launcher of each rank, then the scheduler."""
 _VERSIONS = ("kernel_module", "library")
+_NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
 _ENDED_BY_OTHERS = frozenset({-15, 143, -2, 130})
 _JOB_LOG = lazy(r"(?:^|/)(?:slurm|job)[-_.](?P<job>\d{1,18})(?:[._-]\w+)?\.(?:out|err|log)$")
 
@@ -46,7 +47,12 @@ def ranks_of(seen: Seen, found: Sequence[Event]) -> tuple[int, ...]:
 
 def job_logs(seen: Seen) -> list[int]:
     """Return the jobs whose numbers the logs of the run have in their names."""
-    return [int(m["job"]) for s in seen.sources if seen.is_current(s.path) and (m := _JOB_LOG.search(s.path))]
+    current = [s.path for s in seen.sources if s.kind in LOG_KINDS and seen.is_current(s.path)]
+    named = [int(m["job"]) for path in current if (m := _JOB_LOG.search(path))]
+    if named:
+        return named
+    known = {str(job) for job in _jobs((*seen.said("scheduler", "job-state", "earlier-state"), *seen.said("slurm")))}
+    return [int(number) for path in current for number in _NUMBER.findall(path) if number in known]
 
 
 def job_of(seen: Seen) -> dict[str, Value]:

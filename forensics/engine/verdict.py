@@ -19,8 +19,9 @@ def judge(made: Sequence[Finding], end: Outcome, seen: Seen, known: Mapping[str,
         return _with_root(root, made, end, known.get(root.id, ""))
     if end.good:
         return "healthy", _good(end)
-    if end.running and end.last_step is not None:
-        return "healthy", f"it is still running: {_good(end)}, and step {end.last_step} was reached"
+    if end.running and any(s.kind in LOG_KINDS and s.bytes for s in seen.sources):
+        step = f", and step {end.last_step} was reached" if end.last_step is not None else ""
+        return "healthy", f"it is still running: {_good(end)}{step}"
     if end.bad:
         return "failed", f"the exit status is {end.exit_code}, and nothing in the files says why"
     return "unknown", _why_unknown(seen, end)

@@ -15,6 +15,7 @@ from forensics.text.lazy import lazy
 
 _NUMBER = lazy(r"(?:[A-Za-z_ ]{0,40}[:= ]\s{0,4})?(?P<code>-?\d{1,3})")
 _CODES = ("exit_code", "exitcode", "exitCode", "returncode", "return_code", "status", "code", "rc")
+_DOCKER = lazy(r'"ExitCode":\s{0,4}(?P<code>-?\d{1,3})\b')
 _LAST_SIGNAL = 64
 _MOST = 1 << 16
 _BLANK = " \t\r\n\0\ufeff"
@@ -31,7 +32,7 @@ class ExitStatus:
         text = data[:_MOST].decode("utf-8", "replace")
         lines = text.split("\n")
         number, line = next(((n, line) for n, line in enumerate(lines, 1) if line.strip(_BLANK)), (1, ""))
-        status = _of_json(text.strip(_BLANK))
+        status = _of_json(text.strip(_BLANK)) or _of_docker(text)
         if status is None and (match := _NUMBER.fullmatch(line.strip(_BLANK))) and abs(int(match["code"])) < 256:
             status = int(match["code"]), None
         if status is None:
@@ -53,6 +54,12 @@ class ExitStatus:
             host=context.source.host,
             fields=fields,
         )
+
+
+def _of_docker(text: str) -> tuple[int, int | None] | None:
+    """Read the state that `docker inspect` shows of a container that has ended."""
+    code = _DOCKER.search(text) if '"Running": false' in text or '"Status": "exited"' in text else None
+    return (int(code["code"]), None) if code else None
 
 
 def _of_json(text: str) -> tuple[int, int | None] | None:

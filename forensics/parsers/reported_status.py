@@ -21,7 +21,7 @@ from forensics.text.quote import quote
 
 _WHOLE = lazy(
     r"\W{0,6}(?:[\w./-]{1,80}: )?(?:[A-Za-z]{1,20} ){0,4}?(?:with )?"
-    r"(?:(?:exit|return)[ _-]?(?:code|status)(?: is| was)?|EXIT_?(?:CODE|STATUS)|exit|rc|ret|returncode)"
+    r"(?:(?:[Ee]xit|[Rr]eturn)[ _-]?(?:code|status)(?: is| was)?|EXIT_?(?:CODE|STATUS)|exit|rc|ret|returncode)"
     r"\s{0,4}[ =:]\s{0,4}(?P<code>-?\d{1,3})\W{0,4}(?:at .{0,40})?",
 )
 _PART = lazy(

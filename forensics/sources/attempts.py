@@ -51,11 +51,11 @@ def arrange(inputs: Sequence[Input]) -> list[Input]:
 
 def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
     """Count files as of an earlier try, whatever they are called, where their folder or their times say so."""
-    gone = {id(made) for made in ordered if put_aside(made.source.path) or _outdated(made)}
+    gone = {id(made) for made in ordered if put_aside(made.source.path) or _outdated(made, units)}
     if all(id(made) in gone or made.source.kind not in _VOICES for made in ordered):
         return  # without a later run beside it, what lies in `old/` is the run in question
     gone |= {id(made) for unit in _left_behind([u for u in units if not u.aside]) for made in unit.inputs}
-    gone |= {id(made) for made in _whole_parts(ordered)}
+    gone |= {id(made) for made in (*_whole_parts(ordered), *_renamed(ordered))}
     gone |= {id(made) for unit in (*_firsts(units), *_dated(units), *_outrun(units)) for made in unit.inputs}
     if not gone:
         return
@@ -67,9 +67,14 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
             made.source = replace(made.source, attempt=latest - 1)
 
 
-def _outdated(made: Input) -> bool:
-    """Tell whether the name of a session's record says that it is of an earlier time: `pane-yesterday.txt`."""
-    return made.source.kind == "transcript" and read_name(made.source.path).age < 0
+def _outdated(made: Input, units: Sequence[Unit]) -> bool:
+    """Tell whether the name of a session's record says that it is of an earlier time, or of an earlier job."""
+    if made.source.kind != "transcript":
+        return False
+    name = read_name(made.source.path)
+    return name.age < 0 or any(
+        name.job and unit.job and unit.stem == name.stem and (unit.number or 0) > (name.number or 0) for unit in units
+    )
 
 
 def _whole_parts(ordered: Sequence[Input]) -> list[Input]:
@@ -80,6 +85,22 @@ def _whole_parts(ordered: Sequence[Input]) -> list[Input]:
         part = rotation(made.source.path) or dotted_rotation(made.source.path)
         base = by_name.get(part.base) if part is not None else None
         if base is not None and base is not made and _begins(made) & _begins(base):
+            found.append(made)
+    return found
+
+
+def _renamed(ordered: Sequence[Input]) -> list[Input]:
+    """Return logs that were put out of the way of the next try by a word behind their name: `train.log.bs64`."""
+    names = {unpacked(made.source.path) for made in ordered if made.source.kind in LOG_KINDS}
+    found = []
+    for made in ordered:
+        base, _, word = unpacked(made.source.path).rpartition(".")
+        if (
+            base in names
+            and made.source.kind in _VOICES
+            and not word.isdecimal()
+            and rotation(made.source.path) is None
+        ):
             found.append(made)
     return found
 

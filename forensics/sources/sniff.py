@@ -118,6 +118,8 @@ def sniff(name: str, head: bytes, tail: bytes = b"", size: int | None = None) ->
         return _by_name(base)
     if (len(head) if size is None else size) <= _SHORT and _EXIT.fullmatch(data) and _EXIT_NAME.search(base):
         return "exit-code"
+    if '"ExitCode"' in text and '"OOMKilled"' in text and lines[0].lstrip().startswith(("[", "{")):
+        return "exit-code"  # docker inspect
     if _DOCUMENT.fullmatch(base) and not _LOG_NAME.search(base):
         return "document"
     closing = ansi.strip(tail[-_CLOSING:].decode("utf-8", "replace")) or text[-_CLOSING:]

@@ -21,7 +21,8 @@ _SCHEDULED = frozenset({"slurm", "job"})
 _AGES = {
     "old": -1, "prev": -1, "previous": -1, "earlier": -1, "older": -1, "former": -1, "backup": -1, "bak": -1,
     "orig": -1, "before": -1, "yesterday": -1,
-    "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1, "resumed": 1, "after": 1,
+    "resume": 1, "resumed": 1, "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1,
+    "after": 1,
 }  # fmt: skip
 _ASIDE = frozenset({
     "old", "older", "prev", "previous", "past", "earlier", "former", "backup", "backups", "bak", "archive",
@@ -89,7 +90,7 @@ def read_name(path: str) -> Unit:
                     number, job = int(token), before in _SCHEDULED
                 elif before and len(token) >= 4:
                     number = int(f"{number}{token}")  # a date and a time of day
-            elif token in _AGES:
+            elif token in _AGES and not (token in _EXPLICIT and "".join(tokens[i + 1 : i + 2]).isdecimal()):
                 age = _AGES[token]
             elif token not in _STREAMS:
                 words.append(token)
