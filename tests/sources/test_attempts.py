@@ -36,7 +36,10 @@ BARE = log(0, stamped=False)
         {"attempt1-train.log": BARE, "train.log": BARE},
         {"out/train.log": BARE, "out/train_attempt2.log": BARE},
         {"run.log": log(10), "output.log": log(12)},
-        {"nohup.out.1": b"nohup: ignoring input\nGlobal seed set to 1234\n" + BARE, "nohup.out": b"nohup: ignoring input\nGlobal seed set to 1234\n" + BARE},
+        {
+            "nohup.out.1": b"nohup: ignoring input\nGlobal seed set to 1234\n" + BARE,
+            "nohup.out": b"nohup: ignoring input\nGlobal seed set to 1234\n" + BARE,
+        },
         {"pretrain_0711.log": BARE, "pretrain_tp.log": BARE},
         {"work_dirs/r101_bs8/train.log": log(10), "session_r50.log": log(14)},
         {"old/train.log": BARE, "train.log": BARE},
