@@ -65,7 +65,7 @@ def browse(
 
     async def play() -> None:
         async with app.run_test(size=size, notifications=True) as pilot:
-            await until(pilot, lambda: app.desk.story is not None and bool(app.desk.reader.inputs))
+            await until(pilot, lambda: app.desk.story is not None and bool(app.desk._found.root))
             await settled(app, pilot)
             await script(app, pilot)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from textual.pilot import Pilot
 
 from forensics.tui.app import Browser
@@ -28,3 +30,42 @@ def test_the_missing_log_in_under_five_keys() -> None:
         assert "A plain restart may help" in "\n".join(rows(app))
 
     browse([ROOT / "samples" / "001-story" / "run"], script)
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    """Where there is nothing, that is said, and no key does harm."""
+
+    async def script(app: Browser, pilot: Pilot[None]) -> None:
+        assert any("no evidence was found" in row for row in rows(app))
+        for key in (
+            "g",
+            "G",
+            "e",
+            "n",
+            "m",
+            "y",
+            "w",
+            "r",
+            "right_square_bracket",
+            "down",
+            "enter",
+            "2",
+            "3",
+            "4",
+            "5",
+        ):
+            await press(app, pilot, key)
+
+    browse([tmp_path], script)
+
+
+def test_a_screen_that_is_very_small() -> None:
+    """In 40 columns and 12 rows the verdict, the evidence and the reason still have room."""
+
+    async def script(app: Browser, _: Pilot[None]) -> None:
+        shown = "\n".join(rows(app))
+        assert "UNKNOWN" in shown
+        assert "tmux new-session" in shown
+        assert "1 Why" in shown
+
+    browse([ROOT / "samples" / "001-story" / "run"], script, (40, 12))

@@ -78,7 +78,8 @@ def _verdict(report: Report) -> Iterator[Widget]:
     if came := words.progress(report):
         yield _line(plain(came, "$quiet"))
     yield from _missing(report, None)
-    yield _line(plain(words.reading(report.sources), "$quiet"))
+    if report.sources:
+        yield _line(plain(words.reading(report.sources), "$quiet"))
     yield from _notes(report)
 
 
