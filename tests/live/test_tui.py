@@ -83,6 +83,15 @@ def test_keys_in_a_real_terminal(server: Server) -> None:
     assert "status 0" in server.capture("tui")
 
 
+def test_copying_reaches_the_terminal(server: Server) -> None:
+    """The line under the cursor comes into the clipboard of the terminal, over any number of ssh hops."""
+    look(server, STORY)
+    shows(server, "UNKNOWN", "launch.sh")
+    server.tmux("set-option", "-s", "set-clipboard", "on")
+    keys(server, "y")
+    poll(lambda: server.tmux("show-buffer").startswith("tmux new-session -d -s dflash"), "the line in the clipboard")
+
+
 @pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 60)], ids=str)
 def test_the_window_changes_its_size(server: Server, size: tuple[int, int]) -> None:
     """However large the window becomes, verdict and evidence are on it."""
