@@ -278,6 +278,11 @@ class Decision:
     checks: tuple[Check, ...]
     policy: str = ""
 
+    @property
+    def exit_status(self) -> int:
+        """Return the status of the command: 0 pass, 1 fail, 3 cannot tell (2 is wrong usage)."""
+        return {"pass": 0, "fail": 1, "unknown": 3}[self.status]
+
     def of(self, *standings: Standing) -> tuple[Check, ...]:
         """Return the checks that stand so, in their order."""
         return tuple(check for check in self.checks if check.standing in standings)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from forensics.gate import Baseline, Policy
     from forensics.model import Decision
 
-EXIT = {"pass": 0, "fail": 1, "unknown": 3}
 FORMATS = ("text", "json", "github", "sarif", "junit", "gitlab", "markdown", "decision")
 SUFFIXES = {".sarif": "sarif", ".xml": "junit", ".md": "markdown", ".json": "json", ".txt": "text"}
 POLICY = "The keys of a policy are described in docs/gate.md."
@@ -89,7 +88,7 @@ def command(
         write(kept.dump(), str(baseline))
         click.echo(f"{baseline}: {len(kept.known)} known findings", err=True)
         return
-    context.exit(EXIT[decision.status])
+    context.exit(decision.exit_status)
 
 
 def _target(output: str) -> tuple[str, str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from forensics.engine.causes import Candidate
+from forensics.engine.causes import Candidate, of_a_helper
 from forensics.engine.outcome import Outcome
 from forensics.engine.seen import Seen
 from forensics.model import Event, Verdict
-from forensics.text.frames import in_helper
 from forensics.text.lazy import lazy
 
 _RAISED = frozenset({"exception", "wrapper"})
@@ -50,7 +49,7 @@ def _late(candidate: Candidate, end: Outcome, seen: Seen) -> bool:
             s.path == event.path and s.line > event.end_line for s in seen.current_steps()
         )
     said = f"{event.fields.get('frames') or ''}\n{event.message}"
-    if in_helper(str(event.fields.get("frames") or "")):
+    if of_a_helper(event):
         return False  # a tracker's thread that lost its partner hands nothing on
     return over and (candidate.id in _SERVICES or _HANDS_ON.search(said) is not None)
 

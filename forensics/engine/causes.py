@@ -275,7 +275,7 @@ def _position(event: Event) -> tuple[float, str, int, int]:
     return (time if time is not None else float("inf"), event.path, event.line, event.column)
 
 
-def _of_a_helper(event: Event) -> bool:
+def of_a_helper(event: Event) -> bool:
     """Tell whether an exception was raised in a thread or a child of the program, which it does not end."""
     return event.speaker == "exception" and in_helper(str(event.fields.get("frames") or ""))
 
@@ -306,7 +306,7 @@ def _recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[i
         return False
     if event.kind == "compile-failed" and end.good:
         return True  # its file has no progress to recover by: the log says that the training went on without it
-    if _of_a_helper(event) and _had_ended(event, end):
+    if of_a_helper(event) and _had_ended(event, end):
         return True
     if event.speaker == "exception" and end.proven and not progress.trains(event.path):
         return True  # a report beside the log, of what the run survived

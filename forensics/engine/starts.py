@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -31,10 +32,15 @@ def last_starts(seen: Seen) -> dict[str, int]:
     faults, steps = _lines(e for e in seen.events if e.speaker in _FAULTS), _lines(seen.steps)
     found: dict[str, int] = {}
     for (path, *_), lines in again.items():
-        for line in sorted(set(lines))[1:]:
-            fault = max((at for at in faults.get(path, ()) if lines[0] < at < line), default=0)
-            if any(lines[0] < at < fault for at in steps.get(path, ())):
+        first, *later = sorted(set(lines))
+        trained = bisect_right(steps[path], first)
+        if trained == len(steps[path]):
+            continue
+        for line in reversed(later):
+            behind = bisect_left(faults[path], line)
+            if behind and faults[path][behind - 1] > steps[path][trained]:
                 found[path] = max(found.get(path, 0), line)
+                break
     return found
 
 
@@ -42,4 +48,6 @@ def _lines(items: Iterable[Event] | Iterable[Step]) -> dict[str, list[int]]:
     lines: dict[str, list[int]] = defaultdict(list)
     for item in items:
         lines[item.path].append(item.line)
+    for found in lines.values():
+        found.sort()
     return lines

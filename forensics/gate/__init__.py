@@ -15,7 +15,7 @@ from forensics.analyze import examine
 from forensics.gate.baseline import Baseline, BaselineError
 from forensics.gate.decide import decide
 from forensics.gate.policy import Policy, PolicyError, find_policy, load_policy
-from forensics.model import Decision
+from forensics.model import Decision, Evidence
 
 __all__ = [
     "Baseline",
@@ -39,9 +39,8 @@ class GateError(AssertionError):
         super().__init__("\n".join([f"{decision.report.run.path}: {decision.status}", *reasons]))
 
 
-def _where(evidence: tuple[object, ...]) -> str:
-    place = evidence[0] if evidence else None
-    return f" ({getattr(place, 'path', '')}:{getattr(place, 'line', 0)})" if place is not None else ""
+def _where(evidence: tuple[Evidence, ...]) -> str:
+    return f" ({evidence[0].path}:{evidence[0].line})" if evidence else ""
 
 
 def check(

@@ -13,7 +13,6 @@ from forensics.model import Check, Decision
 from forensics.render.json_v1 import to_json
 
 SCHEMA = "dflash-forensics/gate/1"
-EXIT = {"pass": 0, "fail": 1, "unknown": 3}
 
 
 def render(decision: Decision) -> bytes:
@@ -21,7 +20,7 @@ def render(decision: Decision) -> bytes:
     answer = {
         "schema": SCHEMA,
         "status": decision.status,
-        "exit_status": EXIT[decision.status],
+        "exit_status": decision.exit_status,
         "policy": decision.policy or None,
         "checks": [_check(check) for check in decision.checks],
         "report": msgspec.Raw(to_json(decision.report)),

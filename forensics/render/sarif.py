@@ -19,7 +19,6 @@ HOME = "https://github.com/dflash-forensics/dflash-forensics"
 FINGERPRINT = "dflashForensics/v1"
 MOST_PLACES = 10
 _SNIPPET = 2000
-_LEVELS = {"error": "error", "warning": "warning", "note": "note"}
 _CONDITIONS = {
     "gate.verdict": "The run ended well",
     "gate.min-last-step": "The run reached the step that was asked for",
@@ -67,17 +66,13 @@ def _rule(name: str, shown: Iterable[Check]) -> dict[str, Any]:
         "fullDescription": {"text": visible(finding.explanation or finding.title)},
         "help": {"text": _help(finding, ""), "markdown": _help(finding, "**")},
         "defaultConfiguration": {"level": "note" if finding.severity == "info" else finding.severity},
-        "properties": {"tags": [name.partition(".")[0]], "precision": _precision(finding)},
+        "properties": {"tags": [name.partition(".")[0]], "precision": finding.confidence},
     }
 
 
 def _help(finding: Finding, strong: str) -> str:
     parts = [f"{strong}{fix.title}{strong}\n{fix.detail}".strip() for fix in finding.fixes]
     return visible("\n\n".join([finding.explanation, *parts]).strip() or finding.title, keep="\n")
-
-
-def _precision(finding: Finding) -> str:
-    return {"high": "high", "medium": "medium", "low": "low"}[finding.confidence]
 
 
 def _result(check: Check, names: list[str], decision: Decision, base: str) -> dict[str, Any]:
@@ -87,7 +82,7 @@ def _result(check: Check, names: list[str], decision: Decision, base: str) -> di
         "ruleIndex": names.index(check.name),
         "kind": "open" if check.standing == "unknown" else "fail",
         # The standard: a level other than none goes with the kind fail only.
-        "level": "none" if check.standing == "unknown" else _LEVELS[check.level],
+        "level": "none" if check.standing == "unknown" else check.level,
         "message": {"text": visible(check.text)},
         # Viewers want a place for everything: what no line shows is shown at the log.
         "locations": locations[:1] or _anywhere(decision.report.sources, base),

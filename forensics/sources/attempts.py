@@ -140,14 +140,11 @@ def _left_behind(units: Sequence[Unit]) -> list[Unit]:
 def _dated(units: Sequence[Unit]) -> list[Unit]:
     """Return logs put away under a date, `pretrain_0711.log`, beside one of the same program that has none."""
     plain = [u for u in units if u.explicit is None and u.number is None and not u.age and not u.other_purpose]
+    dated = [u for u in units if u.number is not None and _is_date(u.number)]
+    if not plain or not dated:
+        return []  # files are looked into only where names ask for it
     _peek(units)
-    return [
-        unit
-        for unit in units
-        if unit.number is not None
-        and _is_date(unit.number)
-        and any(p.stem[:1] == unit.stem[:1] and _may_follow(p, unit) for p in plain)
-    ]
+    return [unit for unit in dated if any(p.stem[:1] == unit.stem[:1] and _may_follow(p, unit) for p in plain)]
 
 
 def _may_follow(later: Unit, unit: Unit) -> bool:
