@@ -24,7 +24,7 @@ _JOB_LOG = lazy(r"(?:^|/)(?:slurm|job)[-_.](?P<job>\d{1,18})(?:[._-]\w+)?\.(?:ou
 
 def exit_of(seen: Seen, rank: int | None) -> dict[str, Value]:
     """Return exit_code and signal as told of that rank; else of whichever process is named first."""
-    told = [e for speaker, kind in _STATUSES for e in seen.said(speaker, kind) if seen.is_current(e.path)]
+    told = [e for speaker, kind in _STATUSES for e in seen.said(speaker, kind)]
     own = [e for e in told if rank is not None and e.rank == rank]
     for event in (*own, *told):
         found = {name: event.fields[name] for name in ("exit_code", "signal") if event.fields.get(name)}
@@ -38,7 +38,7 @@ def ranks_of(seen: Seen, found: Sequence[Event]) -> tuple[int, ...]:
 
     The kernel tells of a pid only, and a traceback in a shared log of nobody.
     """
-    failed = [e for e in seen.said("torchrun", "failure") if e.rank is not None and seen.is_current(e.path)]
+    failed = [e for e in seen.said("torchrun", "failure") if e.rank is not None]
     pids = {pid for e in found for pid in (e.pid, e.fields.get("pid")) if isinstance(pid, int)}
     by_pid = [e.rank for e in failed if e.fields.get("pid") in pids]
     blamed = [e.rank for e in failed if e.fields.get("root_cause") and found[0].speaker == "exception"]
@@ -86,8 +86,8 @@ def status_of(seen: Seen) -> int | None:
         *seen.said("scheduler", "job-state"),
         *seen.said("slurm", "task-exit"),
         *seen.said("scheduler", "pod-state"),
-        *(e for e in seen.said("torchrun", "failed", "failure", "launcher") if seen.is_current(e.path)),
-        *(e for e in seen.said("status", "reported-part") if seen.is_current(e.path)),
+        *seen.said("torchrun", "failed", "failure", "launcher"),
+        *seen.said("status", "reported-part"),
     )
     codes = [code for e in told if isinstance(code := e.fields.get("exit_code"), int)]
     # What a launcher ended because of another process says less than what that one ended with.

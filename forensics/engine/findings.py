@@ -75,12 +75,10 @@ def _evidence(candidate: Candidate, decisive: Match) -> tuple[Evidence, ...]:
 
 
 def _ranks(candidate: Candidate, seen: Seen) -> tuple[int, ...]:
-    """Return the ranks as the events tell them, then as their facts do; for a root also as the launcher does."""
-    speaking = [m.event.rank for m in candidate.matches]
-    named = [m.facts.get("rank") for m in candidate.matches]
-    for ranks in (speaking, named):
-        if told := tuple(dict.fromkeys(r for r in ranks if isinstance(r, int))):
-            return told
+    """Return the ranks that the lines name, else those that say them; for a root also as the launcher tells."""
+    named = [m.facts.get("rank", m.event.rank) for m in candidate.matches]
+    if told := tuple(dict.fromkeys(r for r in named if isinstance(r, int))):
+        return told
     return ranks_of(seen, [m.event for m in candidate.matches]) if candidate.role == "root" else ()
 
 

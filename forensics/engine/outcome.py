@@ -64,7 +64,7 @@ class Outcome:
 
 def outcome(seen: Seen) -> Outcome:
     """Read the end of the run from its status, its own words, its steps and its scheduler."""
-    exits = [e for e in seen.said("status", "exit") if seen.is_current(e.path)] or _reported(seen)
+    exits = list(seen.said("status", "exit")) or _reported(seen)
     code = _last(exits, "exit_code")
     signal = _last(exits, "signal")
     steps = seen.current_steps()
@@ -110,7 +110,7 @@ def _reported(seen: Seen) -> list[Event]:
     last: dict[str, int] = {}
     for step in seen.current_steps():
         last[step.path] = max(last.get(step.path, 0), step.line)
-    told = (e for e in seen.said("status", "reported") if seen.is_current(e.path) and e.rank is None)
+    told = (e for e in seen.said("status", "reported") if e.rank is None)
     return [e for e in told if e.line > last.get(e.path, 0)]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 
 from forensics.model import Event, Expected, Line, Source, Step
 
@@ -35,9 +36,13 @@ class Seen:
     _by_path: dict[str, Source] = field(default_factory=dict, init=False, repr=False, compare=False)
     _indexed: int = field(default=0, init=False, repr=False, compare=False)
 
-    def said(self, speaker: str, *kinds: str) -> Iterator[Event]:
-        """Yield the events of a speaker, of some kinds if given, in order."""
+    def ever_said(self, speaker: str, *kinds: str) -> Iterator[Event]:
+        """Yield the events of a speaker, of some kinds if given, in order, earlier tries included."""
         return (e for e in self.events if e.speaker == speaker and (not kinds or e.kind in kinds))
+
+    def said(self, speaker: str, *kinds: str) -> Iterator[Event]:
+        """Yield the events of a speaker in the attempt in question: what an earlier try left says nothing of it."""
+        return (e for e in self.ever_said(speaker, *kinds) if self.is_current(e.path))
 
     def source(self, path: str) -> Source | None:
         """Return the source of that path."""
@@ -66,6 +71,13 @@ class Seen:
         if source is None:
             return True
         return source.attempt >= self.current and path not in self.older
+
+    def bring_forward(self, paths: AbstractSet[str]) -> None:
+        """Count sources as of the attempt in question, whatever their names said."""
+        self.sources = [
+            replace(s, attempt=max(s.attempt, self.current)) if s.path in paths else s for s in self.sources
+        ]
+        self._indexed = 0
 
     def logs(self) -> Sequence[Source]:
         """Return the logs of the attempt in question that hold anything."""

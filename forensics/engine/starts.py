@@ -23,7 +23,7 @@ def last_starts(seen: Seen) -> dict[str, int]:
     the same settings side by side, but none of them has trained before the last has printed.
     """
     openings: dict[tuple[str, int | None, str, str], list[int]] = defaultdict(list)
-    for event in seen.said("progress", "config", "program"):
+    for event in seen.ever_said("progress", "config", "program"):
         head = _DIGITS.sub("0", event.message[:_HEAD])
         openings[event.path, event.rank, event.kind, head].append(event.line)
     again = {key: lines for key, lines in openings.items() if len(set(lines)) > 1}

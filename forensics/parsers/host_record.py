@@ -142,7 +142,7 @@ def _listed(lines: list[str], context: Context) -> Iterator[Event]:
         row = _LISTED.fullmatch(line.rstrip()) if line.startswith("-") and len(line) < 800 and left else None
         when = row["when"] if row else ""
         # A clock without seconds is no form of a log's time; `ls` shows one for files of the last half year.
-        whole = when if when.count(":") == 2 else f"{when}:00"
+        whole = when if when.count(":") == 2 else f"{when}:00 "
         time = leading_time(whole, year=context.default_year)[0] if row else None
         if row is None or time is None:
             continue

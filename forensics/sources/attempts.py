@@ -59,12 +59,13 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
     gone |= {id(made) for unit in (*_firsts(units), *_dated(units), *_outrun(units)) for made in unit.inputs}
     if not gone:
         return
-    latest = max(made.source.attempt for made in ordered if id(made) not in gone)
+    ours = [made for made in ordered if id(made) not in gone]
+    latest = max(made.source.attempt for made in ours if made.source.kind in _VOICES)
+    up = 1 if latest == 0 else 0  # an earlier try needs a number below
     for made in ordered:
-        if id(made) not in gone and latest == 0:
-            made.source = replace(made.source, attempt=1)
-        elif id(made) in gone and made.source.attempt >= latest > 0:
-            made.source = replace(made.source, attempt=latest - 1)
+        old = id(made) in gone
+        number = min(made.source.attempt, latest + up - 1) if old else min(made.source.attempt, latest) + up
+        made.source = replace(made.source, attempt=number)
 
 
 def _outdated(made: Input, units: Sequence[Unit]) -> bool:

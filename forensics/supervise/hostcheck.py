@@ -207,9 +207,12 @@ def probed(found: Probe) -> Check:
         case "both":
             return Check("compile.fx-trace-race", "ok", f"the first compile survived its threads on {found.device}")
         case "lock":
-            lost = next((t for t in found.trials if not t.passed), None)
-            why = f" ({lost.exception}: {lost.message.splitlines()[0][:200] if lost.message else ''})" if lost else ""
-            text = f"the first compile in {found.shape.threads} threads at once fails{why}; behind one lock it passes"
+            lost = next(trial for trial in found.trials if not trial.passed)
+            how = "hangs" if lost.hung and not lost.failed else "fails"
+            why = ": ".join(part for part in (lost.exception, lost.message.partition("\n")[0][:200]) if part)
+            text = (
+                f"the first compile in {found.shape.threads} threads at once {how} ({why}); behind one lock it passes"
+            )
             return Check("compile.fx-trace-race", "error", text)
         case "neither":
             return Check("compile.backend-failure", "error", "the compile fails even behind a lock")

@@ -2,7 +2,7 @@
 
 A run whose threads call `torch.compile(flex_attention)` for the first time at once may die of it or
 not, as the threads happen to meet. So it is tried: as many threads as the run has, gradients, its
-shapes; once with nothing between them, several times if need be, and once behind a lock. Torch is
+shapes; once behind a lock, and with nothing between them, several times if need be. Torch is
 loaded by the child processes only, by the interpreter that will run the training.
 """
 
@@ -25,6 +25,9 @@ CHILD = Path(__file__).with_name("probe_child.py")
 MARK = "PROBE-RESULT "
 """What stands before the child's answer; everything else that it prints is torch's."""
 _GRACE_S = 15.0
+_LEAST_S = 20.0
+PATIENCE = 6
+"""How many times as long as behind the lock a try without it may take before it counts as hung."""
 _TAIL = 2000
 
 State = Literal["ran", "no-torch", "no-gpu", "no-python", "failed"]
@@ -88,10 +91,10 @@ class Probe:
         """Tell which way of compiling survives: both, only the lock, neither; unknown if it was not tried."""
         raced = [trial.passed for trial in self.trials if not trial.locked]
         locked = [trial.passed for trial in self.trials if trial.locked]
+        if locked and not all(locked):
+            return "neither"
         if not raced or not locked:
             return "unknown"
-        if not all(locked):
-            return "neither"
         return "both" if all(raced) else "lock"
 
     def plain(self) -> dict[str, Any]:
@@ -115,15 +118,19 @@ def probe(
         python: the interpreter that will run the training.
         environment: its environment; this process's if not given. Compiled kernels go to a folder of their own.
         tries: how often to let the threads race, until one try fails: a race is lost by chance.
-        limit_s: time limit of one try, in seconds.
+        limit_s: time limit of one try, in seconds; with nothing between the threads it is at most `PATIENCE` times
+            what the try behind the lock, which comes first, took.
         cpu: try without a GPU too. FlexAttention has no gradients there, so plain attention is traced instead:
             it shows that the probe works, not what a GPU would do.
     """
     trials: list[Trial] = []
     torch = device = ""
-    for locked in (*[False] * tries, True):
-        if not locked and any(not trial.passed for trial in trials):
-            continue
+    for locked in (True, *[False] * tries):
+        if any(not trial.passed for trial in trials):
+            break
+        if not locked:
+            # Threads side by side need no longer than one after the other; what takes many times that hangs.
+            limit_s = min(limit_s, max(_LEAST_S, PATIENCE * trials[0].seconds))
         answer = _try(shape, locked=locked, python=python, environment=environment, limit_s=limit_s, cpu=cpu)
         if answer["state"] != "ran":
             return Probe(answer["state"], answer["why"], shape, answer.get("torch", ""))

@@ -18,7 +18,7 @@ HOST_FORM = (
     r"[-_.]?\d[\w.-]{0,60}|(?:\d{1,3}\.){3}\d{1,3}(?=: (?:\[|Traceback| {2}|\d{4}-))): "
 )
 COMPOSE, HOST = lazy(COMPOSE_FORM), lazy(HOST_FORM)
-_RANK = lazy(r"\[(?:[Rr]ank|RANK)[ :=]{0,2}(\d{1,6})\]:? ?(?! ?[a-z]*=)")
+_RANK = lazy(r"\[(?:[Rr]ank|RANK)[ :=]{0,2}(\d{1,6})\]:? ?(?!=[^=]| ?[a-z]+=)")
 _ROLE = lazy(r"\[[A-Za-z_][A-Za-z_-]{0,30}?(\d{1,6})\]: ?")
 _LANE = lazy(r"\[([A-Za-z][\w-]{0,30} \d{1,6})\]:? ?")
 _MPI = lazy(r"\[(?:[\w.-]{1,80}@)?\d{1,6},(\d{1,6})\]<std(?:out|err|diag)>: ?")

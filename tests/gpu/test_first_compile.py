@@ -28,7 +28,7 @@ def test_the_probe_foretells_that_only_a_lock_survives() -> None:
     """Threads that compile at once fail or hang; behind a lock all of them finish."""
     found = probe(Shape(), limit_s=40, tries=3)
     assert found.survives == "lock", found
-    raced = found.trials[0]
+    raced = found.trials[-1]
     assert raced.hung or "FX to symbolically trace" in raced.message
 
 

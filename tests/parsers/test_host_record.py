@@ -103,6 +103,22 @@ virtual memory              (kbytes, -v) unlimited
 
 
 @pytest.mark.parametrize(
+    ("when", "time"),
+    [
+        ("2026-03-17 18:31", 1773772260.0),
+        ("2026-03-17 18:31:05.250000000 +0000", 1773772265.25),
+        ("Mar 17 18:31", 1773772260.0),
+        ("Mar  7 18:31", 1772908260.0),
+    ],
+)
+def test_a_listing_dates_its_files_in_every_style(when: str, time: float) -> None:
+    """Names, sizes and times; the style that prints no year takes that of the file."""
+    data = f"-rw-rw-r-- 1 u u 32168 {when} train.log".encode()
+    (event,) = PARSER.parse(data, Context(Source("ls.txt", "host-record", len(data)), default_year=2026))
+    assert (event.kind, event.fields["name"], event.time) == ("listing", "train.log", time)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         BASH,

@@ -230,6 +230,8 @@ ROWS: list[tuple[str, str, dict[str, Any]]] = [
     ("Knover, losses", "\tlm_loss: 4.1021, ppl: 60.4670, loss: 4.1021", {"step": None, "loss": 4.1021}),
     ("nnU-Net", "train_loss nan", {"loss": NAN}),
     ("rsl_rl", "  Learning iteration 5/1500  ", {"step": 5, "total": 1500}),
+    ("NeMo RL", "========================= Step 63/400 =========================", {"step": 63, "total": 400}),
+    ("a loop of one's own", "--- Iteration 7 of 1500 ---", {"step": 7, "total": 1500}),
     ("TensorFlow tutorial", "Average loss at step 500: 2.31", {"step": 500, "loss": 2.31}),
 ]  # fmt: skip
 

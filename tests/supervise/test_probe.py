@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from forensics.supervise.hostcheck import probed
 from forensics.supervise.probe import Probe, Shape, Trial, asked, probe
 
 SMALL = Shape(threads=3, heads=2, head_dim=16, ctx=128, anchors=16, block_size=8)
@@ -61,20 +62,38 @@ def test_a_machine_without_a_gpu_says_so() -> None:
 
 @needs_torch
 def test_both_ways_are_tried_and_told_as_data() -> None:
-    """On a CPU the probe runs too, if asked: threads at once, then behind a lock."""
+    """On a CPU the probe runs too, if asked: behind a lock, then the threads at once."""
     found = probe(SMALL, cpu=True, tries=1)
-    assert [trial.locked for trial in found.trials] == [False, True]
-    assert found.trials[1].passed, found
+    assert [trial.locked for trial in found.trials] == [True, False]
+    assert found.trials[0].passed, found
     assert json.loads(json.dumps(found.plain()))["survives"] == found.survives
 
 
 @needs_torch
 def test_a_try_that_takes_too_long_names_where_its_threads_are() -> None:
-    """Threads that have not finished count as hung, with the calls they are in."""
+    """Threads that have not finished count as hung, with the calls they are in; what a lock does not save ends it."""
     found = probe(SMALL, cpu=True, tries=1, limit_s=0.01)
-    assert [trial.hung for trial in found.trials] == [3, 3]
+    assert [trial.hung for trial in found.trials] == [3]
     assert found.survives == "neither"
     assert "not finished at the time limit" in found.trials[0].message
+
+
+@pytest.mark.parametrize(
+    ("lost", "says"),
+    [
+        (Trial(False, False, failed=2, exception="RuntimeError", message="FX\nand more"), "fails (RuntimeError: FX)"),
+        (
+            Trial(False, False, hung=3, message="not finished at the time limit"),
+            "hangs (not finished at the time limit)",
+        ),
+    ],
+    ids=["raises", "hangs"],
+)
+def test_what_the_race_did_is_said_in_one_line(lost: Trial, says: str) -> None:
+    """An error by its type and first line; a hang, which has neither, as a hang."""
+    told = probed(Probe("ran", "", SMALL, trials=(Trial(True, True), lost)))
+    assert told.severity == "error"
+    assert f"3 threads at once {says}; behind one lock it passes" in told.text
 
 
 @pytest.mark.parametrize(
@@ -83,6 +102,7 @@ def test_a_try_that_takes_too_long_names_where_its_threads_are() -> None:
         ([True, True, True], [True], "both"),
         ([True, False], [True], "lock"),
         ([False], [False], "neither"),
+        ([], [False], "neither"),
         ([True], [], "unknown"),
         ([], [True], "unknown"),
     ],

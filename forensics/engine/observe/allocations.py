@@ -28,7 +28,7 @@ _MINE = lazy(rf"this process has (?P<v>{_SIZE}) memory in use")
 
 def observe(seen: Seen) -> Iterator[Event]:
     """Yield `attention-allocation` or `allocation` at the line of each failed request that can be named."""
-    failed = [e for e in seen.said("exception") if _TRIED.search(e.message) and seen.is_current(e.path)]
+    failed = [e for e in seen.said("exception") if _TRIED.search(e.message)]
     if not failed:
         return
     from forensics.memory import explain

@@ -106,7 +106,7 @@ def _masked(seen: Seen) -> Iterator[Event]:
     pipe = next(seen.said("launch", "masked-status"), None)
     if not zero or not pipe:
         return
-    raised = next((e for e in seen.said("exception", "exception", "bare") if seen.is_current(e.path)), None)
+    raised = next(seen.said("exception", "exception", "bare"), None)
     if raised or _stopped_short(seen):
         message = "the status is that of the last command of the pipeline"
         yield observed(pipe.place, "masked", message, {"exit_code": 0}, (zero.place,))

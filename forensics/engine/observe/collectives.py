@@ -30,7 +30,7 @@ _SAME_SIZES = lazy(r"(?i)(?:nccl:)?(?:all_?reduce|broadcast|_all_?gather_base|_r
 
 def observe(seen: Seen) -> Iterator[Event]:
     """Yield `mismatch` where ranks ran different collectives under one number."""
-    timeouts = [e for e in seen.said("c10d", "timeout") if e.rank is not None and seen.is_current(e.path)]
+    timeouts = [e for e in seen.said("c10d", "timeout") if e.rank is not None]
     timeouts = list(_lasting(seen, timeouts))
     calls = _calls(seen)
     yield from _same_number(_grouped(seen, timeouts), calls) or _recorders(timeouts, calls)

@@ -31,6 +31,7 @@ def observe(seen: Seen) -> Iterator[Event]:
     # The log of this try was never written, so every log that has its name's stem is of an earlier one.
     seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and any(_nearest(e.path, [s]) for e in gone)}
     seen.older |= {e.nearest for e in seen.expected if e.state == "stale" and e.nearest}
+    _tell_older_by_listing(seen)
     if (refused := _refused(seen)) is not None:
         # The new run never started, so pane and logs are of the run before, as far as no time says otherwise.
         at = seen.moments(refused)[1]
@@ -46,9 +47,23 @@ def observe(seen: Seen) -> Iterator[Event]:
             yield _missing(seen, item, looked_for)
 
 
+def _tell_older_by_listing(seen: Seen) -> None:
+    """Where a listing dates an empty log long after others, it is of the try in question, and those are older.
+
+    A stream that stayed empty is as old as the begin of its run, so the run's own words are younger than it.
+    """
+    dates = {_base(e.fields.get("name")): e.time for e in seen.ever_said("host", "listing") if e.time is not None}
+    logs = {s.path: dates[_base(s.path)] for s in seen.sources if s.kind in LOG_KINDS and _base(s.path) in dates}
+    made = max((logs[s.path] for s in seen.sources if s.path in logs and s.state == "empty"), default=None)
+    older = {path for path, written in logs.items() if made is not None and written < made - _STALE_S}
+    if older and all(written <= made for written in logs.values() if made is not None):
+        seen.older |= older
+        seen.bring_forward({path for path in logs if path not in older})
+
+
 def _refused(seen: Seen) -> Event | None:
     """Return tmux's refusal to start the session, unless the old one was then ended to try again."""
-    for event in seen.said("tmux", "duplicate-session"):
+    for event in seen.ever_said("tmux", "duplicate-session"):
         after = (line.text for line in seen.tails.get(event.path, ()) if line.number > event.line)
         if not any(word in text for text in after for word in ("kill-session", "kill-server")):
             return event
@@ -154,13 +169,13 @@ def _reason(seen: Seen, path: str) -> str | None:
     ]
     if refused:
         return f"Most likely the file could not be opened: {refused[0].path}:{refused[0].line} says so"
-    if any(True for _ in seen.said("tmux", "duplicate-session")):
+    if any(True for _ in seen.ever_said("tmux", "duplicate-session")):
         return "Most likely the command was never started: the session's name was in use"
     pending = next((e for e in seen.said("scheduler", "job-state") if e.fields.get("state") in _PENDING), None)
     if pending is not None:
         state = pending.fields.get("state")
         return f"Most likely the job never left the queue: {pending.path}:{pending.line} says {state}"
-    gone = next(seen.said("tmux", "no-server", "connect-error", "cant-find", "no-sessions"), None)
+    gone = next(seen.ever_said("tmux", "no-server", "connect-error", "cant-find", "no-sessions"), None)
     if gone is not None:
         idle = ", and no GPU holds anything" if _idle(seen) else ""
         return f"Most likely the session ended before the file was opened: it is gone ({gone.path}:{gone.line}){idle}"

@@ -93,9 +93,9 @@ def _all_idle(seen: Seen) -> Iterator[Event]:
     if last is None or last.fields.get("pids") or not empty(last) or any(load > 0 for load in loads(last)):
         return
     used = memory(last)
-    also = tuple(e.place for e in seen.said("tmux", "no-server"))[:1]
+    also = tuple(e.place for e in seen.ever_said("tmux", "no-server"))[:1]
     fields = {"gpus": len(used), "gpu_mem_used_bytes": max(used)}
-    said = next((e for e in seen.said("warning") if UNUSED in e.message and seen.is_current(e.path)), None)
+    said = next((e for e in seen.said("warning") if UNUSED in e.message), None)
     if said is not None:
         text = "the program says that it does not use the GPU, and the GPU does nothing"
         yield observed(said.place, "gpu-unused", text, fields, (last.place,), said.time)

@@ -89,12 +89,11 @@ def _pipelines(scope: Scope) -> Iterator[Found]:
         members = [c for c in scope.members(last) if c is not last]
         if not any(id(c) in scope.running for c in members):
             continue
-        line = members[0].line
         window = next((c for c in (*members[1:], last) if c.name in _WINDOWS), None)
         if window is not None:
             yield window.line, "tail-window", {"filter": window.name, "tail_lines": _count(window)}
         if not scope.pipefail:
-            yield line, "masked-status", {"filter": last.name}
+            yield last.line, "masked-status", {"filter": last.name}
 
 
 def _count(command: Command) -> int | None:

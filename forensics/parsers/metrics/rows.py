@@ -5,6 +5,8 @@ r"""Progress in rows: one number a line under a heading, and the tables of boost
     |    total_timesteps      | 57344      |          Stable-Baselines3
        --> STEP: 7/48 -- GLOBAL_STEP: 2000150         Coqui
          | > loss_mel: 17.40210  (18.03355)
+    ========== Step 63/400 ==========                 NeMo RL
+      • Loss: 1.4561
     600:	learn: 0.5912	test: 0.6112	total: 1m 31s  CatBoost
     [300]	valid_0's l1: 0.557712                     LightGBM, XGBoost
 
@@ -40,6 +42,10 @@ _BOOSTER = lazy(
 _CATBOOST = lazy(r"\s{0,4}(\d{1,9}):\s{1,8}(?P<rest>(?:learn|test): .{0,2000})")
 _ENGINE = lazy(rf"Avg generation throughput: ({NUMBER}) tokens/s|gen throughput \(token/s\): ({NUMBER})", re.ASCII)
 _LEARNING = lazy(r"\W{0,40}Learning iteration (\d{1,12})/(\d{1,12})\W{0,40}$")
+_RULED = lazy(
+    r"\s{0,4}[=*#~─━-]{3,60}\s{0,4}(?:[Tt]raining )?(?:[Ss]tep|STEP|Iter(?:ation)?|ITER(?:ATION)?):? {1,2}"
+    r"(\d{1,12}) ?(?:/|of) ?(\d{1,12})[\s=*#~─━-]{0,80}$",
+)
 _LOSS_AT = lazy(
     rf"\W{{0,4}}(?:\w{{1,12}} )?loss at (?:step|iteration) (\d{{1,12}}) ?[:=] ?({NUMBER})", re.IGNORECASE | re.ASCII
 )
@@ -67,7 +73,7 @@ def read(text: str) -> Values | None:
 def _heading(text: str) -> Values | None:
     if at := _LOSS_AT.match(text):
         return {"step": whole(at[1]), "loss": number(at[2]), "keys": ("loss_at_step",)}
-    found = _BATCH.match(text) or _LEARNING.match(text)
+    found = _BATCH.match(text) or _LEARNING.match(text) or _RULED.match(text)
     if found is None:
         return None
     return {"step": whole(found[1]), "total": whole(found[2]), "keys": ("heading",)}

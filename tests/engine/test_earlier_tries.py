@@ -1,0 +1,92 @@
+"""What earlier tries left: it speaks of them, and of the try in question only where the two are compared."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from forensics.analyze import analyze_files
+from forensics.model import Report
+from tests.engine.runs import analyse, finding, root, rulebook, steps
+
+DONE = steps(1, 100) + "Training complete\n"
+IDLE = """Fri Nov 27 11:02:10 2026
+| NVIDIA-SMI 580.159.03   Driver Version: 580.159.03   CUDA Version: 13.0 |
+|   0  NVIDIA H200   On  |   00000000:0F:00.0 Off |   0 |
+| N/A   31C    P0   76W /  700W |    4MiB / 143771MiB |      0%      Default |
+"""
+PY_SPY = """Process 4711: python train.py
+Python v3.11.4 (/usr/bin/python3.11)
+
+Thread 4711 (idle): "MainThread"
+    wait (threading.py:320)
+"""
+
+
+def folder(number: int, log: str, status: int) -> dict[str, bytes]:
+    """Return what a supervisor leaves of one attempt."""
+    record = {"schema": "dflash-forensics/run/1", "started": f"2026-11-29T1{number}:00:00+00:00"}
+    names = {"train.log": log, "exit_code": f"{status}\n", "run.json": json.dumps(record)}
+    return {f"attempt-00{number}/{name}": text.encode() for name, text in names.items()}
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"exit_code": "124\n"},
+        {"exit_code": "137\n"},
+        {"nvidia-smi.txt": IDLE},
+        {"py-spy.txt": PY_SPY},
+        {"dmesg.txt": "[ 90.1] Out of memory: Killed process 4711 (python) total-vm:1kB, anon-rss:1kB, file-rss:0kB\n"},
+    ],
+    ids=lambda left: next(iter(left)) + " " + next(iter(left.values()))[:3].strip(),
+)
+def test_what_an_earlier_attempt_left_says_nothing_of_the_last(left: dict[str, str]) -> None:
+    """A time limit, a kill, a look at idle cards: in the folder of attempt 1 they are of attempt 1."""
+    older = {f"attempt-001/{name}": text.encode() for name, text in left.items()}
+    files = {**folder(1, steps(1, 20), 1), **older, **folder(2, DONE, 0)}
+    report = analyze_files(files, rulebook())
+    assert (report.verdict, root(report)) == ("healthy", None)
+
+
+def resumed(level: float, *, first: int = 81) -> Report:
+    """Analyse a first try that fell to a loss of 4.2, and one that begins at a step with the given level."""
+    later = "".join(f"step {n}/200 | loss {level - n * 0.001:.4f} | grad_norm 1.0\n" for n in range(first, first + 60))
+    return analyse(train_1_log=steps(1, 85), train_2_log=later + "Training complete\n")
+
+
+def test_a_loss_that_stands_far_higher_after_a_resume_was_not_restored_well() -> None:
+    """The new log alone shows a loss that falls, and an end that is good."""
+    report = resumed(9.0)
+    assert root(report) == "train.loss-spike"
+    found = finding(report, "train.loss-spike")
+    assert found.facts["first_bad_step"] == 81
+    assert "train_2.log" in found.evidence[0].path
+
+
+@pytest.mark.parametrize(("level", "first"), [(4.3, 81), (9.0, 1)], ids=["it goes on", "it begins anew"])
+def test_a_resume_at_its_level_and_a_new_beginning_are_no_jump(level: float, first: int) -> None:
+    """A run from scratch begins as high as any; so does one with a log of its own that counts from 1."""
+    assert root(resumed(level, first=first)) is None
+
+
+LISTING = """$ ls -l --time-style=full-iso *.log
+-rw-rw-r-- 1 u u 3216 {old} run_a.log
+-rw-rw-r-- 1 u u    0 {new} run_b.log
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "empty"),
+    [
+        ("2026-03-11 05:02:00", "2026-03-17 18:31:00", True),
+        ("2026-03-17 18:31:00", "2026-03-11 05:02:00", False),
+        ("2026-03-17 18:31:00", "2026-03-17 18:28:00", False),
+    ],
+    ids=["days after the other", "days before it", "the begin of a run that then spoke"],
+)
+def test_an_empty_log_that_is_younger_than_all_others_is_the_run_in_question(old: str, new: str, empty: bool) -> None:  # noqa: FBT001 - a case
+    """A listing tells which of two logs was last: the words in the older one are of the run before."""
+    report = analyse(run_a_log=steps(1, 100), run_b_log="", session_txt=LISTING.format(old=old, new=new))
+    assert (root(report) == "capture.log-empty") is empty
