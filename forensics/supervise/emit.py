@@ -11,6 +11,10 @@ from forensics.supervise.relaunch import Plan
 
 FORMS = ("sbatch", "torchrun", "k8s", "tmux")
 _GPUS = "nvidia.com/gpu"
+_IN_FRONT = frozenset(
+    {"timeout", "env", "nice", "ionice", "numactl", "taskset", "stdbuf", "nohup", "time", "catchsegv"}
+)
+"""Commands that run one other command, whatever it is."""
 
 
 def emit(plan: Plan, form: str, original: str = "") -> str:
@@ -77,9 +81,11 @@ def _sbatch(plan: Plan, original: str) -> str:
 def _torchrun(plan: Plan) -> str:
     """Return one line: a torchrun command as it is, else the Python script under torchrun."""
     words = list(plan.command)
-    if Path(words[0]).name.startswith("python") and len(words) > 1:
-        rest = [w for w in words[1:] if w != "-u"]
-        words = ["torchrun", "--standalone", "--nproc-per-node=gpu", *rest]
+    at = next((i for i, word in enumerate(words) if Path(word).name.startswith("python")), len(words))
+    # `timeout 8h python train.py`: what is in front stays in front, unless it starts processes itself.
+    if at + 1 < len(words) and Path(words[0]).name in {Path(words[at]).name, *_IN_FRONT}:
+        rest = [w for w in words[at + 1 :] if w != "-u"]
+        words = [*words[:at], "torchrun", "--standalone", "--nproc-per-node=gpu", *rest]
     assignments = [f"{name}={shlex.quote(value)}" for name, value in plan.environment.items()]
     command = shlex.join(["dflash-forensics", "run", "--run-dir", _run_folder(plan), "--", *words])
     where = f"cd {shlex.quote(str(plan.cwd))} && " if plan.cwd is not None else ""
