@@ -45,7 +45,8 @@ class Group(click.Group):
 class LazyGroup(Group):
     """A group whose commands are named here and live in one module each."""
 
-    modules = ("analyze", "tui", "timeline", "gate", "run", "relaunch", "history", "preflight", "explain", "rules")
+    modules = ("analyze", "tui", "timeline", "gate", "run", "relaunch", "history", "preflight", "memory", "explain",
+               "rules")  # fmt: skip
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the commands in the order of their use."""

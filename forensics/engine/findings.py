@@ -52,7 +52,7 @@ def _finding(candidate: Candidate, seen: Seen) -> Finding:
         evidence=_evidence(candidate, decisive),
         ranks=_ranks(candidate, seen),
         time=decisive.event.time,
-        facts=facts,
+        facts={name: value for name, value in facts.items() if rule.facts.get(name) != "text"},
         because=tuple(candidate.because),
         explanation=text,
         fixes=tuple(_fix(f, facts) for f in rule.fix if all(holds(c, facts) for c in f.when)),

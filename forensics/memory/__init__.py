@@ -4,6 +4,7 @@ Pure functions of numbers and text: `collect` reads sizes off a run's configurat
 `explain` names the tensor, `verdicts` and `restart_cannot_help` need the message alone.
 """
 
+from forensics.memory.advice import Advice, Option, advise
 from forensics.memory.dimensions import Candidates, Numbers, collect
 from forensics.memory.explain import Hypothesis, explain, tensor_of
 from forensics.memory.frames import Clue, read_frames
@@ -11,12 +12,15 @@ from forensics.memory.request import Request, restart_cannot_help, segment_bytes
 from forensics.memory.shapes import Tensor
 
 __all__ = [
+    "Advice",
     "Candidates",
     "Clue",
     "Hypothesis",
     "Numbers",
+    "Option",
     "Request",
     "Tensor",
+    "advise",
     "collect",
     "explain",
     "read_frames",

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from forensics.text.lazy import lazy
 
 Work: TypeAlias = Literal[
-    "attention", "attention block", "mask", "logits", "optimizer", "parameter", "backward", "activation",
+    "attention", "attention block", "mask", "logits", "one hot", "optimizer", "parameter", "backward", "activation",
     "kv cache", "generated", "outright", "unknown", "none",
 ]  # fmt: skip
 """What the failing code was doing.
@@ -48,6 +48,7 @@ RECEIVERS: tuple[tuple[Work, re.Pattern[str]], ...] = (
 )
 
 EXPRESSIONS: tuple[tuple[Work, re.Pattern[str]], ...] = (
+    ("one hot", lazy(r"\bone_hot\(")),
     # attention @ value gives an activation again, so it stands before query @ key.
     (
         "activation",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from forensics.memory.models import known
 from forensics.text.lazy import lazy
 
 Candidates: TypeAlias = dict[int, int]
@@ -28,6 +29,10 @@ def _candidates() -> Candidates:
     return {}
 
 
+def _words() -> dict[str, str]:
+    return {}
+
+
 @dataclass(slots=True)
 class Numbers:
     """Candidate values for each role. `32 in numbers.heads` asks whether the run ever said 32.
@@ -36,6 +41,8 @@ class Numbers:
     `anchors` x `block` the two parts of a block drafter's keys, `tokens` a packed batch,
     `parameters` exact parameter counts. `itemsizes` are the widths of the declared dtypes and
     `dtypes` their names; `attention` holds the configured implementations (eager, sdpa, ...).
+    `words` are settings that are no sizes, such as the model's name and the optimizer, in lower case;
+    `batch_name` is what the run calls its batch.
     """
 
     batch: Candidates = field(default_factory=_candidates)
@@ -61,6 +68,8 @@ class Numbers:
     itemsizes: frozenset[int] = frozenset()
     dtypes: frozenset[str] = frozenset()
     attention: frozenset[str] = frozenset()
+    words: dict[str, str] = field(default_factory=_words)
+    batch_name: str = "the batch size"
 
     def add(self, role: str, value: int, doubt: int) -> None:
         """Note that `role` may be `value`; the least doubt wins."""
@@ -134,6 +143,17 @@ _FULL_NAMES = {
 _DTYPE_KEYS = frozenset({"torch_dtype", "dtype", "precision", "mixed_precision", "amp_dtype", "model_dtype"})
 _DTYPE_FLAGS = frozenset({"bf16", "fp16", "half", "fp32", "bfloat16"})
 _ATTENTION_KEYS = frozenset({"attn_implementation", "attn", "attention", "attention_implementation", "attn_impl"})
+MODEL_NAMES = (
+    "model_name_or_path", "name_or_path", "pretrained_model_name_or_path", "base_model", "model_name", "model_id",
+    "model_path", "pretrained_model", "base_model_name_or_path", "model",
+)  # fmt: skip
+"""Settings that name the model."""
+_WORDS = frozenset(MODEL_NAMES) | {
+    "model_type", "architectures", "optim", "optimizer", "gradient_checkpointing", "activation_checkpointing",
+    "use_gradient_checkpointing", "tie_word_embeddings", "mixed_precision", "bf16", "fp16", "torch_dtype", "dtype",
+    "model_dtype", "precision", "amp", "zero_stage", "fsdp", "sharding_strategy", "load_in_4bit", "load_in_8bit",
+    "use_peft", "use_lora", "lora_r", "lora_rank", "gradient_accumulation_steps", "attn_implementation",
+}  # fmt: skip
 _DTYPE_WORD = lazy(r"(bfloat16|bf16|float16|fp16|half|float32|fp32|tf32|float64|fp64|double|float8|fp8|int8)")
 _INTEGER = lazy(r"([0-9][0-9_]{0,14}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.0{1,6})?([kK]?)")
 
@@ -155,10 +175,23 @@ def collect(config: Mapping[str, object], argv: Mapping[str, str], shapes: Seque
         _note_words(numbers, path[-1].lower(), value)
         for number in _integers(value):
             _note_number(numbers, path, number)
+    _add_known(numbers)
     _settle_block_size(numbers)
     _add_patches(numbers, pairs)
     _add_shapes(numbers, shapes)
     return numbers
+
+
+def _add_known(numbers: Numbers) -> None:
+    """Add the shapes of a model that the run names; what it printed itself outranks them."""
+    model = next((m for name in MODEL_NAMES if (m := known(numbers.words.get(name, "")))), None)
+    if model is None:
+        return
+    for role, size in model.shape.items():
+        if not getattr(numbers, role):
+            numbers.add(role, size, 0)
+    numbers.words.setdefault("model_type", model.family)
+    numbers.words.setdefault("tie_word_embeddings", str(model.tied).lower())
 
 
 def _flatten(mapping: Mapping[str, object], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -206,6 +239,12 @@ def _note_number(numbers: Numbers, path: tuple[str, ...], value: int) -> None:
         if role == "parameters" and value < _SMALLEST_PARAMETER_COUNT:
             continue
         numbers.add(role, value, doubt + extra)
+        if (
+            role == "batch"
+            and doubt + extra == 0
+            and (len(name) > len(numbers.batch_name) or " " in numbers.batch_name)
+        ):
+            numbers.batch_name = name  # the longest of several names says most
     if name == "D" and value in _HEAD_DIMS:
         numbers.add("head_dim", value, 1)
 
@@ -222,8 +261,11 @@ def _note_words(numbers: Numbers, name: str, value: object) -> None:
     if word:
         numbers.itemsizes |= {_WIDTHS[word]}
         numbers.dtypes |= {_FULL_NAMES.get(word, word)}
-    if name.lstrip("_") in _ATTENTION_KEYS and isinstance(value, str):
-        numbers.attention |= {value.strip("\"'").lower()[:40]}
+    first = next(iter(value), None) if isinstance(value, list | tuple) else value
+    if (plain := name.lstrip("_")) in _WORDS and isinstance(first, str | bool | int):
+        numbers.words.setdefault(plain, str(first).strip("\"' ,[]").lower()[:200])
+    if plain in _ATTENTION_KEYS and isinstance(first, str):
+        numbers.attention |= {first.strip("\"'").lower()[:40]}
 
 
 def _settle_block_size(numbers: Numbers) -> None:

@@ -38,6 +38,7 @@ _FITS: Mapping[Work, Mapping[Tensor, int]] = {
     "attention block": {"attention scores": 1, "activation": 1, "attention mask": 2},
     "mask": {"attention mask": 0},
     "logits": {"logits": 0},
+    "one hot": {"one-hot labels": 0},
     "optimizer": {"optimizer state": 0},
     "parameter": {"parameter": 0},
     "backward": {"gradient": 1, "attention scores": 1, "logits": 1, "activation": 2},
@@ -53,6 +54,7 @@ _MADE_BY: Mapping[Work, Tensor] = {
     "attention": "attention scores",
     "mask": "attention mask",
     "logits": "logits",
+    "one hot": "one-hot labels",
     "optimizer": "optimizer state",
     "parameter": "parameter",
     "kv cache": "kv cache",
@@ -63,6 +65,7 @@ _ITEMSIZES: Mapping[Tensor, Mapping[int, int]] = {
     "attention scores": {2: 0, 4: 0},
     "attention mask": {1: 0, 2: 0, 4: 0, 8: 2},
     "logits": {2: 0, 4: 0},
+    "one-hot labels": {8: 0, 4: 1, 2: 1},
     "optimizer state": {4: 0, 2: 1, 1: 2},
     "parameter": {2: 0, 4: 0, 1: 1},
     "gradient": {2: 0, 4: 0},
@@ -248,6 +251,10 @@ def _solved(request: Request, numbers: Numbers, clue: Clue) -> Iterator[_Match]:
                 key = _round_number(low // (row * query), high // (row * query), 128)
                 if key >= query:
                     found.append(Candidate(SCORE_AXES, (batch, head, query, key), a + b + c + unusual + 2))
+            for prefix, c in {**numbers.seq, **numbers.context}.items():
+                query = _beside(prefix, low // row, high // row)
+                if query:
+                    found.append(Candidate(SCORE_AXES, (batch, head, query, prefix + query), a + b + c + unusual + 2))
             side = 0 if known else _round_number(isqrt(max(low // row, 0)), isqrt(high // row), 64)
             if side:
                 found.append(Candidate(SCORE_AXES, (batch, head, side, side), a + b + 2))
@@ -258,6 +265,12 @@ def _solved(request: Request, numbers: Numbers, clue: Clue) -> Iterator[_Match]:
                 found.append(Candidate(SCORE_AXES, (batch, head, length, length), a + c + 2))
         for candidate in found:
             yield from _held_against(request, "attention scores", candidate, {itemsize: sizes[itemsize]}, 0)
+
+
+def _beside(prefix: int, low: int, high: int) -> int:
+    """The round number of queries that see a prefix and themselves: queries x (prefix + queries) in the range."""
+    first, last = ((isqrt(prefix * prefix + 4 * area) - prefix) // 2 for area in (max(low, 0), max(high, 0)))
+    return _round_number(first, last + 1, 128)
 
 
 def _round_number(low: int, high: int, step: int) -> int:

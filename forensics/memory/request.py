@@ -34,7 +34,8 @@ class Request:
     trace); otherwise the size was rounded to two decimals of `unit_bytes` (by default the
     unit that PyTorch picks for such a size). `total_bytes` is the card's capacity,
     `allocated_bytes` what live tensors hold, `reserved_unallocated_bytes` what the allocator
-    holds beyond that, `foreign_bytes` what other processes hold.
+    holds beyond that, `foreign_bytes` what other processes hold, `limit_bytes` what a process
+    may take where a share of the card was set.
     """
 
     requested_bytes: int
@@ -45,6 +46,12 @@ class Request:
     allocated_bytes: int | None = None
     reserved_unallocated_bytes: int | None = None
     foreign_bytes: int | None = None
+    limit_bytes: int | None = None
+
+    @property
+    def usable_bytes(self) -> int | None:
+        """Return what the process may have at most: the card, or the share of it that it was allowed."""
+        return min((size for size in (self.limit_bytes, self.total_bytes) if size), default=None)
 
     @property
     def slack(self) -> int:
@@ -121,7 +128,7 @@ def verdicts(request: Request) -> dict[str, bool | int]:
 
 def restart_cannot_help(request: Request) -> str | None:
     """The reason why the same run must fail again, or None where it might not."""
-    total = _known(request.total_bytes or None, None)
+    total = _known(request.usable_bytes, None)
     if total is None or request.requested_bytes <= total:
         return None
     return (

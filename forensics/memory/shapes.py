@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias, TypeVar
 from forensics.memory.dimensions import Candidates, Numbers
 
 Tensor: TypeAlias = Literal[
-    "attention scores", "attention mask", "logits", "optimizer state", "parameter", "gradient", "activation", "kv cache"
-]
+    "attention scores", "attention mask", "logits", "one-hot labels", "optimizer state", "parameter", "gradient",
+    "activation", "kv cache",
+]  # fmt: skip
 
 _Key = TypeVar("_Key", int, tuple[int, int])
 
@@ -275,6 +276,7 @@ _BUILDERS: Mapping[Tensor, Callable[[Numbers], Iterator[Candidate]]] = {
     "attention scores": _scores,
     "attention mask": _masks,
     "logits": _logits,
+    "one-hot labels": _logits,
     "optimizer state": _weights,
     "parameter": _weights,
     "gradient": _weights,

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from forensics.model import Evidence, Finding, Fix, Report, Source, Value
 from forensics.render import facts, words
+from forensics.render.cards import Card, cards, drawing
 from forensics.render.excerpt import crop, cut, excerpt, shown
 from forensics.text.sizes import format_size
 
@@ -29,6 +30,7 @@ NAME, KIND = 28, 16
 MOST_FINDINGS, MOST_SOURCES, MOST_NOTES, MOST_DIFF = 12, 16, 20, 40
 
 COLOURS = {"failed": "red", "degraded": "yellow", "healthy": "green", "unknown": "magenta"}
+TONES = {"request": "red", "others": "magenta", "allocated": "blue", "reserved": "yellow", "free": "green"}
 SEVERITIES = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 
@@ -72,6 +74,7 @@ def _blocks(report: Report, width: int) -> Iterator[RenderableType]:
     quoted: set[Evidence] = set()
     yield from _headline(report, width)
     yield from _evidence(report, width, quoted)
+    yield from _memory(report, width)
     yield from _fixes(report, width)
     yield from _chain(report, width, quoted)
     yield from _facts(report)
@@ -134,6 +137,29 @@ def _evidence(report: Report, width: int, quoted: set[Evidence]) -> Iterator[Ren
             yield _prose(raised[evidence], indent=2, style="dim")
     if (left := len(root.evidence) - ROOT_PLACES) and left > 0:
         yield _prose(f"… and {words.count(left, 'more place')}; --format json lists them all", style="dim")
+
+
+def _memory(report: Report, width: int) -> Iterator[RenderableType]:
+    """Draw the request of the failure beside its card, where the message told of both."""
+    drawn = next((card for card in cards(report) if card.parts and card.finding in _failure(report)), None)
+    if drawn is None:
+        return
+    yield _heading("Memory")
+    yield from memory(drawn, width)
+
+
+def memory(card: Card, width: int) -> Iterator[RenderableType]:
+    """Yield the drawing of a request beside its card, with the reason why it was refused."""
+    yield _prose(card.verdict, indent=2)
+    for row in drawing(card, min(width, PROSE) - 2):
+        line = Text("  ")
+        for text, tone in row:
+            line.append(text, style=TONES.get(tone, ""))
+        yield line
+
+
+def _failure(report: Report) -> list[Finding]:
+    return [finding for _, finding in words.chain(report)]
 
 
 def _chain(report: Report, width: int, quoted: set[Evidence]) -> Iterator[RenderableType]:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 FactType: TypeAlias = Literal[
-    "str", "int", "float", "size", "kib", "hex", "ms", "s", "list", "path", "signal", "bool", "count"
+    "str", "int", "float", "size", "kib", "hex", "ms", "s", "list", "path", "signal", "bool", "count", "text"
 ]
 
 

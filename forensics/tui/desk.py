@@ -14,13 +14,13 @@ from textual.widgets import Footer
 
 from forensics.model import Finding
 from forensics.render import words
+from forensics.render.cards import cards
 from forensics.sources import Found
 from forensics.tui.attempts import LOGS, attempts, earlier
 from forensics.tui.background import beside, post
 from forensics.tui.export import FORMS, Form, write
 from forensics.tui.lanes import Timeline
 from forensics.tui.messages import Choose, Goto, Laid, Moved
-from forensics.tui.oom import cards
 from forensics.tui.plain import safe
 from forensics.tui.plan import NoPlanError, plan
 from forensics.tui.query import Query

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.runs import RAISED, analyse, root, steps
+from tests.engine.runs import OOM, RAISED, analyse, finding, root, steps
 
 PUSH = "".join(f"5: {line}\n" for line in RAISED.format(error="ConnectionError: push failed").splitlines())
 CANCELLED = "slurmstepd: error: *** JOB 904417 ON gpu031 CANCELLED AT 2024-12-05T02:00:46 ***\n"
@@ -67,3 +67,25 @@ def test_a_refusal_that_was_dealt_with_is_over() -> None:
     again = "$ tmux kill-session -t run\n$ tmux new-session -d -s run 'bash start.sh'\n$ tmux ls\nrun: 1 windows\n"
     log = steps(1, 20) + RAISED.format(error="ValueError: odd")
     assert root(analyse(train_log=log, tmux_txt=TMUX + again)) == "setup.python-exception"
+
+
+def filling(sizes: list[float]) -> str:
+    """Return a log whose memory goes through these sizes in GiB, and then runs out."""
+    log = "".join(f"step {n}/99 | loss 2.0 | mem {size:.2f} GiB\n" for n, size in enumerate(sizes, 1))
+    return log + OOM
+
+
+@pytest.mark.parametrize(
+    ("sizes", "grows"),
+    [
+        ([40 + n for n in range(40)], True),
+        ([60.0] * 20 + [75.0] * 20, False),
+        ([70.0] * 40, False),
+        ([40.0, 79.0], False),
+    ],
+    ids=["a little each step", "one longest batch", "level", "too few"],
+)
+def test_memory_that_grows_from_step_to_step_is_told_from_a_full_card(sizes: list[float], grows: bool) -> None:  # noqa: FBT001 - a case
+    """What is kept too long shows in every quarter of the run; a long batch lifts the peak once."""
+    told = finding(analyse(train_log=filling(sizes)), "memory.gpu-oom").explanation
+    assert ("Memory grew from 40.00 GiB at step 1 to 79.00 GiB at step 40" in told) is grows

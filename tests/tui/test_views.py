@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.analyze import Analysis, analyze_files, examine
+from forensics.render.cards import cards
 from forensics.rulebook.load import load
 from forensics.tui.attempts import attempts, earlier
 from forensics.tui.lanes import ROOT, Timeline
-from forensics.tui.oom import cards
 from forensics.tui.series import Track, drawings, runs, thinned
 from forensics.tui.story import Story, fresh
 from tests.cli.program import OOM

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from forensics.engine.observe.growth import grown
 from forensics.engine.seen import Seen
 from forensics.model import Event, Value
 from forensics.text.lazy import lazy
 from forensics.text.sizes import parse_size
 
 if TYPE_CHECKING:
-    from forensics.memory import Numbers, Request
+    from forensics.memory import Advice, Hypothesis, Numbers, Request
 
 _SIZE = r"-?[\d.]{1,24} ?(?:bytes|[KMGTP]i?B)"
 _TRIED = lazy(rf"[Tt]ried to allocate (?P<requested_bytes>{_SIZE})")
@@ -23,6 +24,7 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
     "allocated_bytes": lazy(rf"allocated memory (?P<v>{_SIZE}) is allocated|(?P<w>{_SIZE}) already allocated"),
     "reserved_unallocated_bytes": lazy(rf"(?P<v>{_SIZE}) is reserved by PyTorch but unallocated"),
 }
+_ALLOWED = lazy(rf"(?P<v>{_SIZE}) allowed;")
 _MINE = lazy(rf"this process has (?P<v>{_SIZE}) memory in use")
 
 
@@ -31,28 +33,63 @@ def observe(seen: Seen) -> Iterator[Event]:
     failed = [e for e in seen.said("exception") if _TRIED.search(e.message)]
     if not failed:
         return
-    from forensics.memory import explain
+    from forensics.memory import advise, explain
 
     numbers = _numbers(seen)
     for event in failed:
         request = request_of(event.message)
         if request is None:
             continue
-        best = next(iter(explain(request, numbers, str(event.fields.get("frames") or ""))), None)
-        if best is None or best.confidence == "low":
+        fits = [f for f in explain(request, numbers, str(event.fields.get("frames") or "")) if f.confidence != "low"]
+        advice = _advised(advise(request, numbers), numbers)
+        growth = grown(seen, event)
+        if not fits and not advice and not growth:
             continue
-        fields: dict[str, Value] = {"tensor": best.tensor, "shape": tuple(best.shape), "itemsize": best.itemsize}
-        for name in ("heads", "query_len", "kv_len"):
-            if (value := getattr(best, name)) is not None:
-                fields[name] = value
-        attention = best.tensor == "attention scores"
+        attention = bool(fits) and fits[0].tensor == "attention scores"
         yield replace(
             event,
             speaker="observed",
             kind="attention-allocation" if attention else "allocation",
-            message=f"{event.message}\n{best.sentence}",
-            fields={**event.fields, **fields, "sentence": best.sentence},
+            message="\n".join([event.message, *(f.sentence for f in fits[:1])]),
+            fields={**event.fields, **_named(fits, growth), **advice},
         )
+
+
+def _named(fits: Sequence[Hypothesis], growth: str) -> dict[str, Value]:
+    """Return what the best fit tells, and the sentences of the others: two fits are two fits."""
+    from forensics.memory.instead import instead
+
+    if not fits:
+        return {"sentence": growth} if growth else {}
+    best, *rest = fits
+    # The same tensor with a token more or less is the same explanation.
+    others = [f for f in rest if (f.tensor, f.itemsize) != (best.tensor, best.itemsize)]
+    fields: dict[str, Value] = {"tensor": best.tensor, "shape": tuple(best.shape), "itemsize": best.itemsize}
+    for name in ("heads", "query_len", "kv_len"):
+        if (value := getattr(best, name)) is not None:
+            fields[name] = value
+    if others:
+        fields["or_else"] = tuple(other.sentence for other in others[:2])
+    return {**fields, "sentence": ". ".join(text for text in (best.sentence, instead(best), growth) if text)}
+
+
+def _advised(advice: Advice | None, numbers: Numbers) -> dict[str, Value]:
+    """Return the change that makes the step fit, what it promises, and what the step needs as it is."""
+    if advice is None:
+        return {}
+    from forensics.memory.advice import needs, order, promise
+
+    fields: dict[str, Value] = {"needed_bytes": advice.footprint.peak, "usable_bytes": advice.usable_bytes}
+    told = [
+        (order(option, advice.setup, numbers.batch_name), promise(option, advice.usable_bytes))
+        for option in advice.options
+    ]
+    if told:
+        fields["change"], fields["promise"] = told[0]
+        fields["predicted_bytes"] = advice.options[0].footprint.peak
+    others = "; ".join(f"{change}: {what}" for change, what in told[1:3])
+    fields["needs"] = needs(advice) + (f" Or else: {others}." if others else "")
+    return fields
 
 
 def request_of(message: str) -> Request | None:
@@ -75,6 +112,7 @@ def request_of(message: str) -> Request | None:
         exact=unit == "bytes",
         unit_bytes=parse_size(f"1 {unit}") or 1,
         foreign_bytes=_foreign(message, known),
+        limit_bytes=parse_size(allowed["v"]) if (allowed := _ALLOWED.search(message)) else None,
         **known,
     )
 

@@ -7,7 +7,8 @@
     q (4, 16, 24576, 128)
 
 Memory is arithmetic on these: which tensor was asked for follows from heads, lengths
-and batch. A line counts as configuration when it names at least one of them.
+and batch. A line counts as configuration when it names at least one of them, or one of
+the few words that decide as much, such as the optimizer's name.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ TRIGGERS = (
     "intermediate_size", "sequence_length", "context_length", "max_seq", "max_tokens", "token_budget",
     "gradient_accumulation_steps", "Namespace(", "Total optimization steps", "batch size per device",
     "Total train batch size", "Num examples", "Num Epochs", "torch.Size([", "shape", "q (", "k (", "v (", "query (",
-    "key (", "scores (", "logits (", "mask (",
+    "key (", "scores (", "logits (", "mask (", "model_type", "torch_dtype", "gradient_checkpointing",
+    "tie_word_embeddings", "name_or_path", "attn_implementation", "optim=", '"optim"', "bf16=", '"bf16"',
 )  # fmt: skip
 
 _TELLING = lazy(
@@ -37,6 +39,11 @@ _TELLING = lazy(
     r"|gradient_accumulation_steps|max_seq_len(?:gth)?)$",
     re.IGNORECASE,
 )
+_NAMING = lazy(
+    r"_?(?:model_type|torch_dtype|gradient_checkpointing|tie_word_embeddings|(?:model_)?name_or_path"
+    r"|attn_implementation|optim|bf16)$"
+)
+"""Settings that are no sizes and yet decide what a step needs."""
 _HEADER = lazy(
     r"\s{0,8}(Num examples|Num Epochs|Instantaneous batch size per device|Total optimization steps"
     r"|Total train batch size[^=]{0,80}|Gradient Accumulation steps|Number of trainable parameters)"
@@ -85,7 +92,10 @@ def configuration(text: str) -> Iterator[Fact]:
         # `stage0 seq_len=2048 | stage1 seq_len=4096`: each stage has its own settings.
         found = parts if len(set(keys)) < len(keys) else [{k: v for part in parts for k, v in part.items()}]
     for fields in found:
-        if any(_TELLING.search(key) and isinstance(value, int | float) for key, value in fields.items()):
+        if any(
+            (_TELLING.search(key) and isinstance(value, int | float)) or (_NAMING.match(key) and value is not None)
+            for key, value in fields.items()
+        ):
             yield "config", fields
 
 

@@ -9,14 +9,12 @@ from textual.content import Content
 from textual.widgets import Static
 
 from forensics.render import facts
-from forensics.text.sizes import format_size
-from forensics.tui.oom import Card
+from forensics.render.cards import Card, drawing
 from forensics.tui.plain import joined, plain
 from forensics.tui.widgets.pane import Pane
 
-FILLS = {"others": ("▒", "$secondary"), "allocated": ("█", "$primary"), "reserved": ("▓", "$accent"),
-         "rest": ("▒", "$quiet"), "free": ("░", "$success")}  # fmt: skip
-LABEL = 10
+TONES = {"request": "$error", "others": "$secondary", "allocated": "$primary", "reserved": "$accent",
+         "rest": "$quiet", "free": "$success"}  # fmt: skip
 
 
 class Drawing(Static):
@@ -52,33 +50,8 @@ class Memory(Pane):
 
 
 def _rows(card: Card, width: int) -> Iterator[Content]:
-    room = width - LABEL - 1
     yield joined(plain(card.finding.id, "bold"), plain(f"  {card.verdict}"))
     if product := facts.arithmetic(card.finding):
         yield plain(product, "bold")
-    asked = _cells(card.requested, card.scale, room)
-    yield joined(
-        f"{'request':<{LABEL}}",
-        Content.styled("█" * asked, "$error"),
-        f" {format_size(card.requested)}"[: room - asked],
-    )
-    bar = []
-    used = 0
-    for part in card.parts:
-        fill, tone = FILLS[part.kind]
-        cells = min(_cells(part.size, card.scale, room), max(0, room - used))
-        used += cells
-        bar.append(Content.styled(fill * cells, tone))
-    if card.parts:
-        name = "card" if card.device is None else f"GPU {card.device}"
-        total = f" {format_size(card.total)}" if card.total is not None else ""
-        yield joined(f"{name:<{LABEL}}", *bar, total[: max(0, room - used)])
-    for part in card.parts:
-        fill, tone = FILLS[part.kind]
-        yield joined(" " * LABEL, Content.styled(f"{fill} ", tone), f"{format_size(part.size):>11}  {part.name}")
-
-
-def _cells(size: int, scale: int, room: int) -> int:
-    """Return how many cells a size takes: one at least where there is anything."""
-    room = max(1, room - 12)  # the size is written behind the bar
-    return max(1 if size else 0, round(size * room / scale))
+    for row in drawing(card, width):
+        yield joined(*(Content.styled(text, TONES[tone]) if tone in TONES else text for text, tone in row))

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from forensics.model import Fields, Finding, Report
 from forensics.text.sizes import format_size
+
+Tone: TypeAlias = Literal["request", "others", "allocated", "reserved", "rest", "free", "plain"]
+Row: TypeAlias = tuple[tuple[str, Tone], ...]
+"""A row of a drawing: pieces of text, each with what it stands for."""
+
+_FILLS: dict[str, str] = {"others": "▚", "allocated": "█", "reserved": "▓", "rest": "▒", "free": "░"}
+_LABEL = 10
+_SIZE = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of a card: what it is, and how large."""
 
-    kind: str
+    kind: Tone
     name: str
     size: int
 
@@ -26,6 +36,7 @@ class Card:
     requested: int
     total: int | None
     parts: tuple[Part, ...]
+    limit: int | None = None
 
     @property
     def scale(self) -> int:
@@ -44,12 +55,48 @@ class Card:
         if self.total is not None and self.requested > self.total:
             times = self.requested / self.total
             return f"{asked} is {times:.1f} times the whole card ({format_size(self.total)}): no restart makes it fit."
+        if self.limit is not None and free is not None and self.requested <= free:
+            held = sum(part.size for part in self.parts if part.kind in {"allocated", "reserved"})
+            left = format_size(max(0, self.limit - held))
+            return (
+                f"{asked} was asked for; of the {format_size(self.limit)} that this process may have, {left} was left."
+            )
         if free is not None and self.requested > free:
             missing = format_size(self.requested - free)
             return f"{asked} was asked for, {format_size(free)} was free: {missing} too little."
         if free is not None:
             return f"{asked} was asked for and {format_size(free)} was free, but in pieces: memory is fragmented."
         return f"{asked} was asked for."
+
+
+def drawing(card: Card, width: int) -> Iterator[Row]:
+    """Yield the rows of a drawing so many columns wide: the request, the card to the same scale, and its parts."""
+    room = max(_SIZE + 2, width - _LABEL - 1)
+    asked = _cells(card.requested, card.scale, room)
+    label = f"{'request':<{_LABEL}}"
+    yield (label, "plain"), ("█" * asked, "request"), (f" {format_size(card.requested)}"[: room - asked], "plain")
+    bar: list[tuple[str, Tone]] = []
+    used = 0
+    for part in card.parts:
+        cells = min(_cells(part.size, card.scale, room), max(0, room - used))
+        used += cells
+        bar.append((_FILLS[part.kind] * cells, part.kind))
+    if card.parts:
+        name = "card" if card.device is None else f"GPU {card.device}"
+        total = f" {format_size(card.total)}" if card.total is not None else ""
+        yield (f"{name:<{_LABEL}}", "plain"), *bar, (total[: max(0, room - used)], "plain")
+    for part in card.parts:
+        yield (
+            (" " * _LABEL, "plain"),
+            (f"{_FILLS[part.kind]} ", part.kind),
+            (f"{format_size(part.size):>11}  {part.name}", "plain"),
+        )
+
+
+def _cells(size: int, scale: int, room: int) -> int:
+    """Return how many cells a size takes: one at least where there is anything."""
+    room = max(1, room - _SIZE)  # the size is written behind the bar
+    return max(1 if size else 0, round(size * room / scale))
 
 
 def cards(report: Report) -> list[Card]:
@@ -98,7 +145,8 @@ def _card(finding: Finding, facts: Fields, asked: int) -> Card:
     if free is not None:
         parts.append(Part("free", "free", free))
     device = facts.get("device")
-    return Card(finding, device if isinstance(device, int) else None, asked, total, tuple(parts))
+    number = device if isinstance(device, int) else None
+    return Card(finding, number, asked, total, tuple(parts), _size(facts, "limit_bytes"))
 
 
 def _size(facts: Fields, name: str) -> int | None:
