@@ -14,8 +14,8 @@ from typing import Literal, TypeAlias
 from forensics.text.lazy import lazy
 
 Work: TypeAlias = Literal[
-    "attention", "attention block", "mask", "logits", "one hot", "optimizer", "parameter", "backward", "activation",
-    "kv cache", "generated", "outright", "unknown", "none",
+    "attention", "attention block", "mask", "logits", "one hot", "bucket", "optimizer", "parameter", "backward",
+    "activation", "kv cache", "generated", "outright", "unknown", "none",
 ]  # fmt: skip
 """What the failing code was doing.
 
@@ -151,6 +151,11 @@ FUNCTIONS: tuple[tuple[Work, re.Pattern[str], re.Pattern[str]], ...] = (
     ),
     ("parameter", lazy(r"__deepcopy__"), lazy(r"torch/(?:_tensor|nn/parameter)\.py$")),
     ("parameter", lazy(r"__init__"), lazy(r"nn/modules/(?:linear|sparse|conv|normalization)\.py$")),
+    (
+        "bucket",
+        lazy(r"_ddp_init_helper|_reduce_bucket\w*|\w*grad_buffers?|_get_flat\w*|flatten_dense_tensors"),
+        _ANY_FILE,
+    ),
     ("kv cache", lazy(r"\w*kv_?caches?|lazy_initialization|_allocate_kv\w*"), _ANY_FILE),
     ("kv cache", lazy(r"update|__init__"), lazy(r"cache_utils\.py$")),
     (

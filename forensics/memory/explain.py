@@ -39,6 +39,7 @@ _FITS: Mapping[Work, Mapping[Tensor, int]] = {
     "mask": {"attention mask": 0},
     "logits": {"logits": 0},
     "one hot": {"one-hot labels": 0},
+    "bucket": {"gradient": 0, "parameter": 1},
     "optimizer": {"optimizer state": 0},
     "parameter": {"parameter": 0},
     "backward": {"gradient": 1, "attention scores": 1, "logits": 1, "activation": 2},

@@ -5,6 +5,7 @@
        Main PID: 4242 (code=exited, status=0/SUCCESS)
     [launch.py:325:sigkill_handler] ['/usr/bin/python', ...] exits with return code = 1
     Global rank 5 (PID 69) exited with code -6
+    exit_status  137                                  (qacct of Grid Engine; PBS: Exit_status = 271)
 
 Events: `reported` where a line says nothing else (of the whole program), `reported-part` where
 it is about one process or part of a longer line; field exit_code. Sources: deepspeed
@@ -38,7 +39,8 @@ class ReportedStatus:
 
     speaker = "status"
     triggers = (
-        "xit status", "xit code", "xit_code", "xit-code", "eturn code", "XIT_CODE", "XITCODE", "XIT_STATUS",
+        "xit status", "xit code", "xit_code", "xit_status", "xit-code", "eturn code", "XIT_CODE",
+        "XITCODE", "XIT_STATUS",
         "exited with code", "exit=", "rc=", "ret=", "exit: ", "returncode", "(code=exited, status=",
     )  # fmt: skip
     follow = 0
@@ -46,7 +48,7 @@ class ReportedStatus:
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield one event a line that tells a status."""
         for record in records:
-            text = record.text
+            text = record.text.rstrip()
             part = _PART.search(text)
             short = part is None and len(text) <= _LONGEST
             whole = (_UNIT.fullmatch(text) or _WHOLE.fullmatch(text)) if short else None

@@ -244,3 +244,12 @@ def test_no_text_and_no_size_make_it_raise(frames: str, request_: Request) -> No
     """Damaged logs give an empty answer, not an exception."""
     assert isinstance(explain(request_, numbers_of(**GPT), frames), tuple)
     tensor_of(request_, frames)
+
+
+def test_a_flat_buffer_of_all_gradients_is_known_by_who_makes_it() -> None:
+    """DistributedDataParallel lays all gradients out in buckets when it is built; one bucket may hold them all."""
+    frames = (
+        '  File "/e/torch/nn/parallel/distributed.py", line 1, in _ddp_init_helper\n    self.reducer = dist.Reducer('
+    )
+    found = explain(printed(4.6), numbers_of(num_parameters=1_234_803_098, dtype="float32"), frames)
+    assert (found[0].tensor, found[0].shape) == ("gradient", (1_234_803_098,))

@@ -38,6 +38,7 @@ ENDINGS = [
     ("[after training is done] datetime: 2024-04-18 09:12:31 ", False),
     ("Training time 1:12:03", False),
     ("100 epochs completed in 1.234 hours.", False),
+    ("The network is now trained and ready to evaluate.", False),
     ("I0304 05:06:07.123456  4242 caffe.cpp:259] Optimization Done.", False),
     ("Reached max_steps (500), stopping", False),
     ("wandb: Run summary:", True),

@@ -22,6 +22,8 @@ def status(line: str, after: str = "") -> int | None:
         ("exit status 134", 134),
         ("run_rm.sh: exit status 1", 1),
         ("exit code: 1", 1),
+        ("exit_status  137                 ", 137),
+        ("    Exit_status = 271", 271),
         ("EXIT_CODE=137", 137),
         ("rc=0", 0),
         ("exit=0", 0),

@@ -20,8 +20,8 @@ Fact = tuple[str, dict[str, Value]]
 TRIGGERS = (
     "raining complete", "raining Complete", "RAINING COMPLETE", "raining finished", "raining Finished", "raining done",
     "raining Done", "raining is ", "raining has ", "raining was ", "raining succe", "raining run ", "raining loop ",
-    "inished training", "inished Training", "ompleted training", "one training", "rain finished", "tuning complete",
-    "nd of training", "tuning finished", "tuning is ", "tuning done",
+    "inished training", "is now trained", "inished Training", "ompleted training", "one training", "rain finished",
+    "tuning complete", "nd of training", "tuning finished", "tuning is ", "tuning done",
     "raining process ", "raining time", "epochs completed in", "Optimization Done", "train_runtime", "train metrics",
     "Trainer.fit` stopped", "worker group successfully finished", "exits successfully", "finished with exit code 0",
     "xiting program", "wandb: Run summary", "wandb: Synced", "arly stopping", "Signaling Trainer to stop",
@@ -63,6 +63,7 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (lazy(r"\[after training is done\]"), "megatron"),
     (lazy(r"^\W{0,4}(?:Total t|T)raining time:? (?:\d+ days?, )?\d+:\d\d:\d\d"), "training"),
     (lazy(r"\b\d{1,9} epochs completed in [\d.]"), "training"),
+    (lazy(r"\b[Tt]he (?:network|model) is now trained\b"), "training"),
     (lazy(r"\bOptimization Done\b"), "caffe"),
     (
         lazy(
