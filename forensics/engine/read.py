@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from forensics.engine.losses import loss_key
 from forensics.engine.phases import told_apart
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import NO_FIELDS, Context, Event, Line, Record, Source, Step, Value
@@ -13,7 +14,7 @@ from forensics.parsers import FILE_PARSERS, LINE_PARSERS
 from forensics.parsers.metrics import STEP_HINT, complete, parse_step
 from forensics.rulebook.lint import UNSPOKEN
 from forensics.rulebook.load import Rulebook
-from forensics.scan import Matcher, Plan, Scan
+from forensics.scan import MOST_ALIKE, Matcher, Plan, Scan
 from forensics.sources import Found, Input
 from forensics.text.damage import rejoin
 from forensics.text.lazy import lazy_bytes
@@ -26,7 +27,13 @@ FILE_CAP = 64 << 20
 TABLE_CAP = 4 << 20
 """Bytes of a transcript or text in which tables of commands (df, sacct) are looked for; its lines are all read."""
 STEP_CAP = 24_000
-"""Progress records kept of a run; beyond it they are thinned evenly, and the report says so."""
+"""Progress records of a run up to which all are kept; beyond it they are thinned, and the report says so."""
+FEWEST_STEPS = 40
+"""Progress records kept of each source, however many sources there are."""
+THINNED = 6_000
+"""Progress records that are kept of a large source, about."""
+PACKED = 6
+"""How many times its size a packed log unpacks to, where that is not known."""
 RECORD_BYTES = 160
 """A usual progress record, to guess from a file's size how much to thin it."""
 EVENT_CAP = 20_000
@@ -48,7 +55,7 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0) -> Seen:
     seen = Seen(found.root, notes=list(found.notes))
     own = _anchors(book)
     total = sum(i.source.bytes for i in found.inputs)
-    plan = Plan(_literals(own), STEP_HINT, total_bytes=total)
+    plan = Plan(_literals(own), STEP_HINT, loss_key, total_bytes=total)
     matcher = plan.matcher()
     years = {i.source.path: _year(i) for i in found.inputs}
     common = next((y for y in years.values() if y), None)
@@ -57,7 +64,7 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0) -> Seen:
     for item in found.inputs:
         hints = known if item.source.kind == "launch-script" else NO_FIELDS
         context = Context(item.source, years[item.source.path] or common, utc_offset_s, hints)
-        reader = _Reader(seen, context, own, max(500, STEP_CAP // texts))
+        reader = _Reader(seen, context, own, max(FEWEST_STEPS, STEP_CAP // texts))
         seen.sources.append(reader.read(item, plan, matcher))
     seen.events = told_apart(seen.events, seen.steps)
     seen.current = max((s.attempt for s in seen.sources), default=0)
@@ -131,6 +138,8 @@ class _Reader:
         self._literals = literals
         self._step_cap = step_cap
         self._steps: list[Step] = []
+        self._records = 0
+        self._every = 1
         self._events = 0
         self._dropped = 0
         self._times: list[float] = []
@@ -152,8 +161,9 @@ class _Reader:
             return self._done(replace(source, lines=lines.count(b"\n") + (not lines.endswith(b"\n") and bool(lines))))
         if source.pane_width:
             return self._wrapped(item, source.pane_width)
-        scan = Scan(plan, matcher)
-        scan.stride = max(1, source.bytes // (RECORD_BYTES * self._step_cap))
+        size = source.bytes if item.measured else source.bytes * PACKED
+        thinned = size > RECORD_BYTES * self._step_cap
+        scan = Scan(plan, matcher, budget=min(self._step_cap, THINNED) if thinned else 0, size=size)
         return self._stream(item, scan)
 
     def _stream(self, item: Input, scan: Scan) -> Source:
@@ -162,13 +172,14 @@ class _Reader:
             record = peel(hit.line, self._context)
             self._clock.see(record)
             if hit.progress:
-                self._step(record, scan)
+                self._step(record)
             if hit.literal:
                 if len(batch) >= BATCH and (hit.line.gap or len(batch) >= 5 * BATCH):
                     self._parse(batch)
                     batch = []
                 batch.append(record)
         self._parse(batch)
+        self._stand_out(scan.remarkable)
         path = item.source.path
         self._seen.tails[path] = scan.tail
         self._times += [t for line in scan.tail if (t := peel(line, self._context).time) is not None]
@@ -177,10 +188,16 @@ class _Reader:
             self._seen.notes.append(
                 f"{path}: {scan.cut_lines + scan.split_lines} very long lines were read only in part (the first 64 KiB)"
             )
-        if scan.skipped_steps:
+        if scan.records or self._every > 1:
+            count = max(scan.records, self._records)
             self._seen.notes.append(
-                f"{path}: {len(self._steps)} of about {len(self._steps) + scan.skipped_steps} progress records kept, "
-                "evenly thinned (the first, the last, and those with NaN among them)"
+                f"{path}: {len(self._steps)} of about {count} progress records kept, evenly thinned (of each rank the "
+                "first, the last, those with the lowest and the highest loss of each stretch, and those with NaN among "
+                "them)"
+            )
+        if scan.repeats:
+            self._seen.notes.append(
+                f"{path}: {scan.repeats} lines that only repeat one of which {MOST_ALIKE} were read were not read"
             )
         return self._done(source)
 
@@ -198,24 +215,36 @@ class _Reader:
             record = peel(line, self._context)
             self._clock.see(record)
             if STEP_HINT.search(line.text.encode()):
-                self._step(record, None)
+                self._step(record)
             records.append(record)
         self._parse(records)
         self._seen.tails[item.source.path] = tuple(lines[-40:])
         return self._done(replace(item.source, lines=last))
 
-    def _step(self, record: Record, scan: Scan | None) -> None:
+    def _step(self, record: Record) -> None:
         step = parse_step(record, self._context.source.path)
         if step is None or (not record.line.complete and not complete(step, self._steps[-50:])):
             return
         if record.time is not None and (not self._steps or len(self._steps) % 50 == 0):
             self._times.append(record.time)
+        self._records += 1
+        if self._records % self._every and self._steps:
+            self._steps[-1] = step  # the last one is always kept
+            return
         self._steps.append(step)
-        if scan and len(self._steps) >= self._step_cap:
-            dropped = len(self._steps) - len(self._steps[::2])
+        if len(self._steps) >= 2 * self._step_cap:
             self._steps = self._steps[::2]
-            scan.stride *= 2
-            scan.skipped_steps += dropped
+            self._every *= 2
+
+    def _stand_out(self, lines: Sequence[Line]) -> None:
+        """Add the records that stand out of a large source, and put all of them in order."""
+        if not lines:
+            return
+        known = {(s.line, s.column) for s in self._steps}
+        for line in lines:
+            if (line.number, line.column) not in known:
+                self._step(peel(line, self._context))
+        self._steps.sort(key=lambda s: (s.line, s.column))
 
     def _parse(self, batch: Sequence[Record]) -> None:
         if not batch:

@@ -7,7 +7,9 @@ floors above confirm. See docs/decisions.md for what was measured.
 
 from forensics.scan.anchors import required_literals
 from forensics.scan.engines import ENGINES, Matcher, matcher
+from forensics.scan.floods import MOST_ALIKE
+from forensics.scan.key import Key
 from forensics.scan.lines import Hit, Plan, Scan
 from forensics.scan.pick import pick
 
-__all__ = ["ENGINES", "Hit", "Matcher", "Plan", "Scan", "matcher", "pick", "required_literals"]
+__all__ = ["ENGINES", "MOST_ALIKE", "Hit", "Key", "Matcher", "Plan", "Scan", "matcher", "pick", "required_literals"]

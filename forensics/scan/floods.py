@@ -1,0 +1,28 @@
+"""Lines that a log repeats thousands of times: the first ones are read, the others counted."""
+
+from __future__ import annotations
+
+MOST_ALIKE = 1000
+"""Lines of one shape that are handed over; a shape is the beginning of a line without its digits."""
+_SHAPE = 160
+_MOST_SHAPES = 10_000
+_DIGITS = b"0123456789"
+
+
+class Floods:
+    """Counts lines by their shape. Lines whose shape is new when there are too many shapes are not held back."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        self._counts: dict[bytes, int] = {}
+
+    def holds_back(self, block: bytes, start: int) -> bool:
+        """Tell whether enough lines like the one that begins at `start` were seen already, and count it."""
+        shape = block[start : start + _SHAPE].partition(b"\n")[0].translate(None, _DIGITS)
+        count = self._counts.get(shape, 0)
+        if count >= MOST_ALIKE:
+            self.dropped += 1
+            return True
+        if count or len(self._counts) < _MOST_SHAPES:
+            self._counts[shape] = count + 1
+        return False
