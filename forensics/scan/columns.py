@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from forensics.scan.key import Key
-from forensics.scan.numbers import MARGIN, Places, Values, numbers, places
+from forensics.scan.numbers import Places, Values, numbers, places
 from forensics.scan.places import record_start
 
 RANK = b"[rank"
@@ -79,9 +79,8 @@ class Columns:
             What is found in it, and what was the last of its rank in the block before.
         """
         before = {(i, rank): at for i, track in enumerate(self._tracks) for rank, at in track.last.items()}
-        data = np.frombuffer(block + bytes(MARGIN), np.uint8)
         ranked = any(track.key.reach for track in self._tracks)
-        named = _ranks(data, places(block, RANK)) if ranked else (_NONE, _NONE)
+        named = _ranks(block, places(block, RANK)) if ranked else (_NONE, _NONE)
         found: list[Found] = []
         for index, track in enumerate(self._tracks):
             track.last = {}
@@ -89,7 +88,7 @@ class Columns:
             if len(at):
                 self.rows += len(at)
                 for rank, what, value, place in self._of(
-                    track, at, numbers(data, at), _whose(at, track.key.reach, *named)
+                    track, at, numbers(block, at), _whose(at, track.key.reach, *named)
                 ):
                     found.append(Found((index, rank, what), value, record_start(block, place)))
         now = {(i, rank) for i, track in enumerate(self._tracks) for rank in track.last}
@@ -122,10 +121,10 @@ class Columns:
             rank, own = int(ranks[group]), slice(starts[group], ends[group])
             if lowest[group] < track.low[rank]:
                 track.low[rank] = lowest[group]
-                yield rank, "low", float(lowest[group]), int(at[own][np.nanargmin(values[own])])
+                yield rank, "low", float(lowest[group]), int(at[own][np.argmax(values[own] == lowest[group])])
             if highest[group] > track.high[rank]:
                 track.high[rank] = highest[group]
-                yield rank, "high", float(highest[group]), int(at[own][np.nanargmax(values[own])])
+                yield rank, "high", float(highest[group]), int(at[own][np.argmax(values[own] == highest[group])])
 
     def _breaking(
         self, track: _Track, broken: npt.NDArray[np.bool_], who: Places, starts: Places, ends: Places
@@ -147,9 +146,9 @@ def _lasts(block: bytes, places_: dict[tuple[int, int], int]) -> list[Found]:
     ]
 
 
-def _ranks(data: npt.NDArray[np.uint8], at: Places) -> tuple[Places, Places]:
+def _ranks(block: bytes, at: Places) -> tuple[Places, Places]:
     """Return where ranks are named, and which: 1 more than the number, 0 where it is none."""
-    named = numbers(data, at)
+    named = numbers(block, at)
     named = np.where((named >= 0) & (named < MOST_RANKS), named, -1)
     return at, (named + 1).astype(np.int64)
 

@@ -134,8 +134,9 @@ class Scan:
         for block, final in self._blocks(chunks):
             yield from self._in_block(block, final=final)
             if self._thinning is not None:
-                self._thinning.see(block, self.bytes, self.lines, self._column)
-            self.lines += block.count(b"\n")
+                self.lines += self._thinning.see(block, self.bytes, self.lines, self._column)
+            else:
+                self.lines += block.count(b"\n")
             self.bytes += len(block)
             self._column = characters(block[block.rfind(b"\n") + 1 :]) + (0 if b"\n" in block else self._column)
             self._last_bytes = (self._last_bytes + block[-TAIL_BYTES:])[-TAIL_BYTES:]

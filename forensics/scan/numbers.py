@@ -14,8 +14,8 @@ Values = npt.NDArray[np.float64]
 
 WIDTH = 16
 """Bytes of a number that are read; no trainer prints a longer mantissa."""
-MARGIN = 40
-"""Bytes that must stand behind the last number of a block, so that none is read beyond its end."""
+_MARGIN = 48
+"""Bytes that must stand behind a number, so that none is read beyond the end of a block."""
 _BLANKS = 8
 _SPACE, _MINUS, _PLUS, _DOT, _ZERO = b" -+.0"
 _GROUPS = 64
@@ -38,18 +38,18 @@ def _starts(parts: Any, width: int) -> Places:
     count = len(parts) - 1
     if count < 1:
         return np.empty(0, np.int64)
-    kind = ctypes.c_uint64 if parts.offsets_are_large else ctypes.c_uint32
-    known = parts.offsets_nbytes // ctypes.sizeof(kind)
-    offsets = np.ctypeslib.as_array((kind * known).from_address(parts.offsets_address))[1 : count + 1]
+    kind = np.dtype(np.uint64 if parts.offsets_are_large else np.uint32)
+    # Not an array type of ctypes: one would be made anew for each count, which takes longer than the search.
+    offsets = np.frombuffer(ctypes.string_at(parts.offsets_address, kind.itemsize * (count + 1)), kind)[1:]
     return offsets.astype(np.int64) + width * np.arange(1, count + 1)
 
 
-def numbers(data: npt.NDArray[np.uint8], starts: Places) -> Values:
-    """Read the decimal number at each place, blanks before it skipped.
+def numbers(block: bytes, starts: Places) -> Values:
+    """Read the decimal number at each place of a block, blanks before it skipped.
 
     Args:
-        data: shape (n,), the bytes of a block, and `MARGIN` bytes of anything behind them.
-        starts: shape (rows,), where the numbers begin.
+        block: the bytes.
+        starts: shape (rows,), where the numbers begin, in order.
 
     Returns:
         Shape (rows,). NaN where no digit stands there, so for `nan` and `inf` too. Good for
@@ -57,14 +57,25 @@ def numbers(data: npt.NDArray[np.uint8], starts: Places) -> Values:
     """
     if not len(starts):
         return np.empty(0)
+    safe = len(block) - _MARGIN
+    if starts[-1] < safe:
+        return _read(block, starts)
+    inside = starts[starts < safe]
+    cut = max(0, safe)
+    rest = _read(block[cut:] + bytes(_MARGIN), starts[len(inside) :] - cut)
+    return np.concatenate((_read(block, inside), rest)) if len(inside) else rest
+
+
+def _read(block: bytes, starts: Places) -> Values:
+    data = np.frombuffer(block, np.uint8)
     first = data[starts]
     if (first == _SPACE).any():
-        starts = starts + np.argmax(_windows(data, starts, _BLANKS) != _SPACE, axis=1)
+        starts = starts + np.argmax(_windows(block, starts, _BLANKS) != _SPACE, axis=1)
         first = data[starts]
     signed = (first == _MINUS) | (first == _PLUS)
     if signed.any():
         starts = starts + signed
-    text = _windows(data, starts, WIDTH)
+    text = _windows(block, starts, WIDTH)
     digits = text - _ZERO  # wraps below, so that one comparison is enough
     is_dot = text == _DOT
     end = np.argmin((digits < 10) | is_dot, axis=1)
@@ -77,9 +88,10 @@ def numbers(data: npt.NDArray[np.uint8], starts: Places) -> Values:
     return values
 
 
-def _windows(data: npt.NDArray[np.uint8], starts: Places, width: int) -> npt.NDArray[np.uint8]:
+def _windows(block: bytes, starts: Places, width: int) -> npt.NDArray[np.uint8]:
     """Return the `width` bytes from each place on, shape (rows, width)."""
-    return np.lib.stride_tricks.sliding_window_view(data, width)[starts]
+    every = np.ndarray((len(block) - width + 1, width), np.uint8, block, strides=(1, 1))
+    return every[starts]
 
 
 def _mantissas(digits: npt.NDArray[np.uint8], dot: Places, end: Places) -> Values:

@@ -17,8 +17,9 @@ from forensics.scan.key import Learn
 from forensics.scan.places import characters, line_end, record_start
 
 _LONGEST_TEXT = 1 << 16
-WINDOW = 1 << 13
+WINDOW = 1 << 12
 """Bytes at the beginning of each block in which all progress records are looked at."""
+_LINE_FEED = ord("\n")
 _MOST_SHAPES = 200
 _DIGITS = b"0123456789"
 
@@ -35,10 +36,18 @@ class Lines:
         self._column = column
         self._ends: npt.NDArray[np.int64] | None = None
 
+    @property
+    def ends(self) -> int:
+        """How many line ends the block has."""
+        return int(np.count_nonzero(self._is_end())) if self._ends is None else len(self._ends)
+
+    def _is_end(self) -> npt.NDArray[np.bool_]:
+        return np.frombuffer(self.block, np.uint8) == _LINE_FEED
+
     def at(self, start: int) -> Line:
         """Return the line of the record that begins at a place in the block."""
         if self._ends is None:
-            self._ends = np.flatnonzero(np.frombuffer(self.block, np.uint8) == ord("\n"))
+            self._ends = np.flatnonzero(self._is_end())
         above = int(np.searchsorted(self._ends, start))
         first = int(self._ends[above - 1]) + 1 if above else 0
         end = line_end(self.block, start)
@@ -58,7 +67,7 @@ class Thinning:
         self._quarter = max(2, budget // 4)
         self._per_block = max(1, self._quarter * block // max(size, 1))
         self._budget = budget
-        self._stretch = max(block, size // 64)
+        self._stretch = max(block, size // 24)
         self._used = 0
         self._head = 0
         self._shapes: set[bytes] = set()
@@ -92,8 +101,12 @@ class Thinning:
             chosen.update(self._records(block, max(0, len(block) - tail), len(block), 0)[-self._quarter :])
         return chosen
 
-    def see(self, block: bytes, offset: int, above: int, column: int) -> None:
-        """Keep what is remarkable in a block that stands at an offset, below so many lines, at a column."""
+    def see(self, block: bytes, offset: int, above: int, column: int) -> int:
+        """Keep what is remarkable in a block that stands at an offset, below so many lines, at a column.
+
+        Returns:
+            How many line ends the block has.
+        """
         lines = Lines(block, offset, above, column)
         if self._used >= self._stretch:
             self._begin()
@@ -103,6 +116,7 @@ class Thinning:
             self._keep(gone, self._before)
         self._keep(found, lines)
         self._before = lines
+        return lines.ends
 
     def remarkable(self) -> list[Line]:
         """Return the lines that were kept, in order, once the stream has ended."""
