@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from forensics.scan.key import Key
+from forensics.scan.key import Key, Slot
 from forensics.scan.numbers import Places, Values, numbers, places
 from forensics.scan.places import record_start
 
@@ -24,10 +24,6 @@ MOST_KEYS = 12
 MOST_RANKS = 4096
 MOST_BREAKS = 1000
 """Records kept at which a loss ceases or begins to be a number."""
-
-
-Slot = tuple[int, int, str]
-"""Which key, which rank plus one (0: nobody's), and what for: `first`, `low`, `high`, `last`, `break 7`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +61,10 @@ class Columns:
         """Follow one more format from the next block on."""
         if len(self._tracks) < MOST_KEYS and all(key.literal != t.key.literal for t in self._tracks):
             self._tracks.append(_Track(key))
+
+    def covers(self, record: bytes) -> bool:
+        """Tell whether a record shows its loss as one of the known formats does."""
+        return any(track.key.literal in record for track in self._tracks)
 
     def begin(self) -> None:
         """Begin a new stretch: its lowest and highest losses are its own."""

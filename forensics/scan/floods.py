@@ -9,18 +9,23 @@ _MOST_SHAPES = 10_000
 _DIGITS = b"0123456789"
 
 
+def shape(block: bytes, start: int = 0) -> bytes:
+    """Return what the line that begins at a place has in common with those that differ in their numbers only."""
+    return block[start : start + _SHAPE].partition(b"\n")[0].translate(None, _DIGITS)
+
+
 class Floods:
     """Counts lines by their shape. Lines whose shape is new when there are too many shapes are not held back."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_ALIKE) -> None:
         self.dropped = 0
+        self._most = most
         self._counts: dict[bytes, int] = {}
 
-    def holds_back(self, block: bytes, start: int) -> bool:
-        """Tell whether enough lines like the one that begins at `start` were seen already, and count it."""
-        shape = block[start : start + _SHAPE].partition(b"\n")[0].translate(None, _DIGITS)
+    def hold_back(self, shape: bytes) -> bool:
+        """Tell whether enough lines of that shape were seen already, and count this one."""
         count = self._counts.get(shape, 0)
-        if count >= MOST_ALIKE:
+        if count >= self._most:
             self.dropped += 1
             return True
         if count or len(self._counts) < _MOST_SHAPES:

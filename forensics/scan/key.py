@@ -14,5 +14,8 @@ class Key:
     reach: int = 0
 
 
+Slot = tuple[int, int, str]
+"""Which key, which rank plus one (0: nobody's), and what for: `first`, `low`, `high`, `last`, `break 7`."""
+
 Learn = Callable[[bytes], Key | None]
 """Tells from the bytes of a progress record what stands before its loss."""

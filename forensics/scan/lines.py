@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from forensics.model import Line
 from forensics.scan.engines import Matcher, matcher
-from forensics.scan.floods import Floods
-from forensics.scan.key import Learn
+from forensics.scan.floods import MOST_ALIKE, Floods, shape
+from forensics.scan.key import Learn, Slot
 from forensics.scan.places import after, characters, line_end, record_start
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Plan:
 
     `progress` finds text that may belong to a progress record, and `learn` tells where the
     loss of one stands. `engine` is one of `ENGINES` or `auto`, which chooses by
-    `total_bytes`, the size of the whole run.
+    `total_bytes`, the size of the whole run. Of a stream that is thinned, `head` records are
+    handed over from its start, and `alike` lines that differ in their numbers only.
     """
 
     follow: Mapping[bytes, int]
@@ -51,6 +52,8 @@ class Plan:
     learn: Learn | None = None
     engine: str = "auto"
     total_bytes: int = 0
+    head: int = HEAD_LINES
+    alike: int = MOST_ALIKE
 
     def matcher(self) -> Matcher:
         """Return the matcher for the plan's literals in the order of `follow`, and `NONFINITE` behind them."""
@@ -59,11 +62,27 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A line worth a look. `literal`: one of the plan's is near. `progress`: it may be a step."""
+    """A line worth a look. `literal`: one of the plan's is near. `progress`: it may be a step.
+
+    `end` is the offset behind the record. Where repeats are held back, `shape` is that of a
+    record which holds a literal itself, and `exempt` says that it is read whatever it repeats.
+    """
 
     line: Line
     literal: bool
     progress: bool
+    end: int = 0
+    shape: bytes | None = None
+    exempt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Which part of a stream a scan reads: from `start` on, and whether it is the first and the last one."""
+
+    start: int = 0
+    first: bool = True
+    last: bool = True
 
 
 class _Place:
@@ -93,31 +112,37 @@ class Scan:
     With a `budget`, only about so many of the progress records are handed over, the last one
     always, and in `remarkable` those that stand out; `size` is then the stream's, about. And of
     lines that repeat themselves thousands of times only the first are handed over.
+
+    A `span` reads a part of a stream: what `over` is given begins behind a line end. Line
+    numbers count from the beginning of the part, offsets from that of the stream.
     """
 
-    def __init__(self, plan: Plan, matcher: Matcher, *, budget: int = 0, size: int = 0) -> None:
+    def __init__(
+        self, plan: Plan, matcher: Matcher, *, budget: int = 0, size: int = 0, span: Span | None = None
+    ) -> None:
         self.plan = plan
+        self._span = span or Span()
         self.lines = 0
-        self.bytes = 0
+        self.bytes = self._span.start
         self.complete = True
         self.cut_lines = 0
         self.split_lines = 0
         self.tail: tuple[Line, ...] = ()
-        self.remarkable: list[Line] = []
+        self.remarkable: list[tuple[Slot, Line]] = []
         self._matcher = matcher
         self._follow = tuple(plan.follow.values())
-        self._carry = HEAD_LINES
-        self._left = HEAD_LINES
-        self._end = 0  # offset just behind the record handed over last
+        head = min(plan.head, HEAD_LINES) if budget else HEAD_LINES
+        self._carry = self._left = head if self._span.first else 0
+        self._end = 0 if self._span.first else -1  # offset just behind the record handed over last
         self._column = 0  # characters of the current line before this block
         self._forced = 0
         self._last_bytes = b""
-        self._floods = Floods() if budget else None
+        self._floods = Floods(plan.alike) if budget else None
         self._thinning: Thinning | None = None
         if budget and plan.progress is not None and plan.learn is not None:
             from forensics.scan.thin import Thinning  # numpy takes longer to load than a small log to read
 
-            self._thinning = Thinning(plan.progress, plan.learn, budget, size, BLOCK)
+            self._thinning = Thinning(plan.progress, plan.learn, budget, size, BLOCK, head=self._span.first)
 
     @property
     def records(self) -> int:
@@ -129,10 +154,13 @@ class Scan:
         """How many lines were not handed over because many like them were."""
         return self._floods.dropped if self._floods else 0
 
-    def over(self, chunks: Iterable[bytes]) -> Iterator[Hit]:
-        """Yield the hits of the stream in order of offset."""
+    def over(self, chunks: Iterable[bytes], beyond: Iterable[bytes] = ()) -> Iterator[Hit]:
+        """Yield the hits of the stream in order of offset.
+
+        What follows a literal at the end of a part stands in the next one: `beyond` begins there.
+        """
         for block, final in self._blocks(chunks):
-            yield from self._in_block(block, final=final)
+            yield from self._in_block(block, final=final and self._span.last)
             if self._thinning is not None:
                 self.lines += self._thinning.see(block, self.bytes, self.lines, self._column)
             else:
@@ -145,6 +173,23 @@ class Scan:
         self.tail = tuple(self._tail())
         if self._thinning is not None:
             self.remarkable = self._thinning.remarkable()
+        if not self._span.last and self._left > 0:
+            yield from self._follow_up(beyond)
+
+    def _follow_up(self, chunks: Iterable[bytes]) -> Iterator[Hit]:
+        lines, offset = self.lines, self.bytes
+        for block in self._cut(chunks):
+            at = _Place(self.lines + 1, self._column)
+            for start, end, _near in self._chosen(block, [], {}):
+                at.move(block, start)
+                if end != start or block[end : end + 1] != b"\r":
+                    yield Hit(self._line(block, start, end, at), literal=True, progress=False, end=self._end)
+            self._carry = self._left
+            self.lines += block.count(b"\n")
+            self.bytes += len(block)
+            if self._left <= 0:
+                break
+        self.lines, self.bytes = lines, offset
 
     def _blocks(self, chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
         """Yield blocks of whole records, the same ones however the chunks are. The last is marked, and no mere rest."""
@@ -187,7 +232,8 @@ class Scan:
             yield rest
 
     def _in_block(self, block: bytes, *, final: bool) -> Iterator[Hit]:
-        literal, steps = self._marks(block, final=final)
+        exempt = len(block) - TAIL if final else len(block)
+        literal, steps, shapes = self._marks(block, exempt, final=final)
         starts = sorted(literal.keys() | steps)
         at = _Place(self.lines + 1, self._column)
         for start, end, near in self._chosen(block, starts, literal):
@@ -196,36 +242,36 @@ class Scan:
                 continue  # nothing stood between two carriage returns
             progress = start in steps
             if progress or near >= 0:
-                yield Hit(self._line(block, start, end, at), literal=near >= 0, progress=progress)
+                line = self._line(block, start, end, at)
+                yield Hit(line, near >= 0, progress, self._end, shapes.get(start), exempt=start >= exempt)
         self._carry = self._left
 
-    def _marks(self, block: bytes, *, final: bool) -> tuple[dict[int, int], set[int]]:
-        """Return record start -> records to hand over after it, and the progress records to hand over."""
+    def _marks(self, block: bytes, exempt: int, *, final: bool) -> tuple[dict[int, int], set[int], dict[int, bytes]]:
+        """Return record start -> records to hand over after it, the progress records to hand over, and shapes."""
         literal: dict[int, int] = {}
         steps: set[int] = set()
-        repeats_from = len(block) - TAIL if final else len(block)
-        floods = self._floods
-        last, held = -1, False
+        shapes: dict[int, bytes] = {}
+        held = -1
         for at, index in sorted(self._matcher.find(block)):
+            start = record_start(block, at)
             if index >= len(self._follow):
                 if self._thinning is not None and self._forced < FORCED_STEPS:
-                    start = record_start(block, at)
                     self._forced += start not in steps
                     steps.add(start)
                 continue
-            start = record_start(block, at)
-            if start != last and floods is not None:
-                held = start < repeats_from and floods.holds_back(block, start)
-            last = start
-            if held:
+            if start == held:
                 continue
+            if self._floods is not None and start not in shapes:
+                shapes[start] = shape(block, start)
+                if start < exempt and self._floods.hold_back(shapes[start]):
+                    held = start
+                    continue
             literal[start] = max(literal.get(start, 0), self._follow[index])
-        if self.plan.progress is not None:
-            if self._thinning is not None:
-                steps |= self._thinning.choose(block, TAIL if final else 0)
-            else:
-                steps = {record_start(block, m.start()) for m in self.plan.progress.finditer(block)}
-        return literal, steps
+        if self._thinning is not None:
+            steps |= self._thinning.choose(block, TAIL if final else 0)
+        elif self.plan.progress is not None:
+            steps = {record_start(block, m.start()) for m in self.plan.progress.finditer(block)}
+        return literal, steps, shapes
 
     def _chosen(self, block: bytes, starts: list[int], literal: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
         """Yield (start, end, near): near is -1 for a record that is progress and nothing else."""

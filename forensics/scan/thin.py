@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from forensics.model import Line
-from forensics.scan.columns import Columns, Found, Slot
-from forensics.scan.key import Learn
+from forensics.scan.columns import Columns, Found
+from forensics.scan.key import Learn, Slot
 from forensics.scan.places import characters, line_end, record_start
 
 _LONGEST_TEXT = 1 << 16
@@ -23,6 +23,8 @@ _LINE_FEED = ord("\n")
 _MOST_SHAPES = 200
 _DIGITS = b"0123456789"
 
+LONG_RECORD = 512
+"""Bytes from the end for each of the last records that are looked for."""
 _EXTREMES = frozenset({"low", "high"})
 
 
@@ -42,7 +44,8 @@ class Lines:
         return int(np.count_nonzero(self._is_end())) if self._ends is None else len(self._ends)
 
     def _is_end(self) -> npt.NDArray[np.bool_]:
-        return np.frombuffer(self.block, np.uint8) == _LINE_FEED
+        data = np.frombuffer(self.block, np.uint8)
+        return np.equal(data, _LINE_FEED, out=np.empty(len(data), np.bool_))
 
     def at(self, start: int) -> Line:
         """Return the line of the record that begins at a place in the block."""
@@ -61,7 +64,9 @@ class Lines:
 class Thinning:
     """Chooses progress records of one stream of about `size` bytes, so that about `budget` are kept."""
 
-    def __init__(self, progress: re.Pattern[bytes], learn: Learn, budget: int, size: int, block: int) -> None:
+    def __init__(
+        self, progress: re.Pattern[bytes], learn: Learn, budget: int, size: int, block: int, *, head: bool = True
+    ) -> None:
         self._progress = progress
         self._learn = learn
         self._quarter = max(2, budget // 4)
@@ -69,7 +74,7 @@ class Thinning:
         self._budget = budget
         self._stretch = max(block, size // 24)
         self._used = 0
-        self._head = 0
+        self._head = 0 if head else self._quarter
         self._shapes: set[bytes] = set()
         self._looked = self._hits = 0
         self._bytes = 0
@@ -81,7 +86,8 @@ class Thinning:
     @property
     def about(self) -> int:
         """How many progress records the stream has, judged by those looked at."""
-        return max(self._columns.rows, self._bytes * self._hits // max(self._looked, 1))
+        guess = self._bytes * self._hits // max(self._looked, 1)
+        return self._columns.rows if self._columns.rows > 0.9 * guess else guess
 
     def choose(self, block: bytes, tail: int) -> set[int]:
         """Return where the records begin that are handed over from this block whatever they hold.
@@ -98,7 +104,8 @@ class Thinning:
         else:
             chosen.update(found[:: -(-len(found) // self._per_block) or 1])
         if tail:
-            chosen.update(self._records(block, max(0, len(block) - tail), len(block), 0)[-self._quarter :])
+            begin = max(0, len(block) - min(tail, max(WINDOW, self._quarter * LONG_RECORD)))
+            chosen.update(self._records(block, begin, len(block), 0)[-self._quarter :])
         return chosen
 
     def see(self, block: bytes, offset: int, above: int, column: int) -> int:
@@ -118,12 +125,11 @@ class Thinning:
         self._before = lines
         return lines.ends
 
-    def remarkable(self) -> list[Line]:
-        """Return the lines that were kept, in order, once the stream has ended."""
+    def remarkable(self) -> list[tuple[Slot, Line]]:
+        """Return what was kept and what for, once the stream has ended."""
         if self._before is not None:
             self._keep(self._columns.finish(), self._before)
-        lines = {line.offset: line for kept in (*self._closed, self._open) for _, line in kept.values()}
-        return [lines[offset] for offset in sorted(lines)]
+        return [(slot, line) for kept in (*self._closed, self._open) for slot, (_, line) in kept.items()]
 
     def _keep(self, found: list[Found], lines: Lines) -> None:
         for record in found:
@@ -166,7 +172,7 @@ class Thinning:
     def _consider(self, block: bytes, start: int) -> None:
         record = block[start : line_end(block, start)]
         shape = record[:64].translate(None, _DIGITS)
-        if shape in self._shapes or len(self._shapes) >= _MOST_SHAPES:
+        if shape in self._shapes or len(self._shapes) >= _MOST_SHAPES or self._columns.covers(record):
             return
         self._shapes.add(shape)
         key = self._learn(record)

@@ -121,7 +121,7 @@ def test_progress_is_thinned_but_never_loses_the_last_record_or_a_nan() -> None:
     plan = Plan({}, PROGRESS, lambda _: Key(b" loss:"))
     scan = Scan(plan, plan.matcher(), budget=100, size=len(data))
     got = [h.line.text for h in scan.over([data])]
-    apart = [line.text for line in scan.remarkable]
+    apart = [line.text for _, line in scan.remarkable]
     assert got[-1].startswith("step 99999 ")
     assert len(got) < 200
     assert "step 60000 loss: nan" in got

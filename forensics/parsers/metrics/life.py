@@ -38,8 +38,6 @@ class Life:
         told: set[object] = set()
         for record in records:
             text = record.text[:_LONGEST]
-            if not any(trigger in record.raw for trigger in self.triggers):
-                continue  # handed over for another speaker
             for read in _READERS:
                 for kind, fields in read(text):
                     if kind == "program":
