@@ -8,7 +8,6 @@ are data that can be sent to another machine.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import sys
@@ -83,6 +82,8 @@ def _run(index: int) -> Any:
 
 def _begin() -> None:
     """Leave interrupts to the process that waits, and keep freed memory: every block would be mapped anew."""
+    import ctypes
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)

@@ -67,7 +67,9 @@ def counted(scan: Scan) -> Counts:
 def read_part(reader: PartReader, part: Part, plan: Plan, matcher: Matcher, context: Context, budget: int) -> PartMarks:
     """Read one part of a file."""
     span = Span(reader.start, first=part.index == 0, last=part.last)
-    scan = Scan(plan, matcher, budget=max(1, budget // part.count), size=part.stop - part.start, span=span)
+    scan = Scan(
+        plan, matcher, budget=max(1, budget // part.count) if budget else 0, size=part.stop - part.start, span=span
+    )
     beyond = reader.beyond(reader.stop) if reader.stop is not None else iter(())
     marks = tuple(marked(hit, context) for hit in scan.over(reader.chunks(), beyond))
     return PartMarks(marks, tuple(remarkable(scan, context)), counted(scan), reader.why)

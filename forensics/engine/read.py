@@ -21,7 +21,7 @@ from forensics.parsers import LINE_PARSERS
 from forensics.parsers.metrics import STEP_HINT
 from forensics.rulebook.lint import UNSPOKEN
 from forensics.rulebook.load import Rulebook
-from forensics.scan import HEAD_LINES, MOST_ALIKE, Part, PartReader, Plan, parts
+from forensics.scan import HEAD_LINES, MOST_ALIKE, Part, PartReader, Plan, split
 from forensics.sources import Found, Input
 from forensics.text.lazy import lazy_bytes
 
@@ -114,7 +114,7 @@ def _parts(item: Input, setting: Setting) -> Sequence[Part | None]:
     source = item.source
     if item.plain_path is None or source.kind not in LOG_KINDS or source.pane_width or source.read == "skipped":
         return (None,)
-    found = parts(source.bytes) if budget(item, setting.step_cap) else []
+    found = split(source.bytes) if budget(item, setting.step_cap) else []
     return found if len(found) > 1 else (None,)
 
 

@@ -10,10 +10,10 @@ from forensics.scan.engines import ENGINES, Matcher, matcher
 from forensics.scan.floods import MOST_ALIKE, Floods
 from forensics.scan.key import Key, Slot
 from forensics.scan.lines import HEAD_LINES, Hit, Plan, Scan, Span
-from forensics.scan.parts import Part, PartReader, parts
+from forensics.scan.parts import Part, PartReader, split
 from forensics.scan.pick import pick
 
 __all__ = [
     "ENGINES", "HEAD_LINES", "MOST_ALIKE", "Floods", "Hit", "Key", "Matcher", "Part", "PartReader", "Plan", "Scan",
-    "Slot", "Span", "matcher", "parts", "pick", "required_literals",
+    "Slot", "Span", "matcher", "pick", "required_literals", "split",
 ]  # fmt: skip

@@ -302,9 +302,11 @@ class Scan:
 
     def _tail(self) -> Iterator[Line]:
         data = self._last_bytes
+        if not data and not self._span.first:
+            return
         number = self.lines - data.count(b"\n") + (1 if data[-1:] == b"\n" else 0)
         offset = self.bytes - len(data)
-        whole = offset == 0
+        whole = offset == self._span.start
         for part in data.split(b"\n"):
             if whole and (part or number <= self.lines):
                 text = part.split(b"\r")[-1] or part

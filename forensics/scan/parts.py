@@ -28,7 +28,7 @@ class Part:
         return self.index == self.count - 1
 
 
-def parts(size: int, part: int = PART) -> list[Part]:
+def split(size: int, part: int = PART) -> list[Part]:
     """Return the parts of a file of that size; how many does not hang on who reads them."""
     count = max(1, min(MOST_PARTS, size // part))
     return [Part(i, count, i * size // count, (i + 1) * size // count) for i in range(count)]
@@ -56,6 +56,8 @@ class PartReader:
 
     def _line_from(self, offset: int) -> int:
         """Return where the first line begins that begins at an offset or behind it, the end of the file at most."""
+        if offset <= 0:
+            return 0
         at = offset - 1
         for piece in self.beyond(at):
             found = piece.find(b"\n")
