@@ -9,6 +9,7 @@ overlapping literals is reported may differ, the lines they mark do not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol
 
 ENGINES = ("python", "ahocorasick", "hyperscan")
@@ -28,10 +29,15 @@ class Matcher(Protocol):
 def matcher(literals: Sequence[bytes], engine: str = "auto", total_bytes: int = 0) -> Matcher:
     """Return a matcher for `literals`; `auto` chooses by the size of the run and what is installed.
 
-    Raises ImportError when a named engine is not installed.
+    It is made once for the same literals. Raises ImportError when a named engine is not installed.
     """
+    return _made(tuple(literals), engine, total_bytes >= SMALL)
+
+
+@lru_cache(maxsize=4)
+def _made(literals: tuple[bytes, ...], engine: str, large: bool) -> Matcher:  # noqa: FBT001 - the cache's key
     if engine == "auto":
-        return _automatic(literals, total_bytes)
+        return _automatic(literals, large=large)
     if engine == "hyperscan":
         return _Hyperscan(literals)
     if engine == "ahocorasick":
@@ -39,8 +45,8 @@ def matcher(literals: Sequence[bytes], engine: str = "auto", total_bytes: int = 
     return _Python(literals)
 
 
-def _automatic(literals: Sequence[bytes], total_bytes: int) -> Matcher:
-    if total_bytes >= SMALL and literals:
+def _automatic(literals: Sequence[bytes], *, large: bool) -> Matcher:
+    if large and literals:
         for build in (_Hyperscan, _AhoCorasick):
             try:
                 return build(literals)

@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from forensics.model import Line
 from forensics.scan.engines import Matcher, matcher
+from forensics.scan.floods import MOST_ALIKE, Floods, shape
+from forensics.scan.key import Learn, Slot
+from forensics.scan.places import after, characters, line_end, record_start
+
+if TYPE_CHECKING:
+    from forensics.scan.thin import Thinning
+
+BLOCK = 1 << 20
+"""Bytes that are looked through at once: they stay in the cache of one core."""
 
 LONGEST_LINE = 16 << 20
 """A line longer than this (bytes) is handed over in pieces, and `Scan.split_lines` counts it."""
@@ -16,36 +26,63 @@ LONGEST_TEXT = 1 << 16
 HEAD_LINES = 60
 """Records handed over from the start of every stream, where programs say what they are."""
 TAIL_BYTES = 1 << 15
+TAIL = 1 << 16
+"""Bytes at the end of a stream in which nothing is held back."""
 FORCED_STEPS = 1000
-_NONFINITE = (b"nan", b"NaN", b"NAN")
-_GOLDEN, _RANGE = 2654435761, 1 << 32
+"""Progress records with a NaN that are handed over however much is thinned."""
+NONFINITE = tuple(
+    before + word for before in (b": ", b"=", b":", b"= ", b"  ", b"(", b"[", b"\t", b"| ", b",", b"', ")
+    for word in (b"nan", b"NaN", b"NAN")
+)  # fmt: skip
+"""A NaN where a number is expected; `number of nan iterations` is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to look for: literals, how many records to hand over after each, and progress.
 
-    `progress` finds text that may belong to a progress record. `engine` is one of
-    `ENGINES` or `auto`, which chooses by `total_bytes`, the size of the whole run.
+    `progress` finds text that may belong to a progress record, and `learn` tells where the
+    loss of one stands. `engine` is one of `ENGINES` or `auto`, which chooses by
+    `total_bytes`, the size of the whole run. Of a stream that is thinned, `head` records are
+    handed over from its start, and `alike` lines that differ in their numbers only.
     """
 
     follow: Mapping[bytes, int]
     progress: re.Pattern[bytes] | None = None
+    learn: Learn | None = None
     engine: str = "auto"
     total_bytes: int = 0
+    head: int = HEAD_LINES
+    alike: int = MOST_ALIKE
 
     def matcher(self) -> Matcher:
-        """Return the matcher for the plan's literals, in the order of `follow`."""
-        return matcher(list(self.follow), self.engine, self.total_bytes)
+        """Return the matcher for the plan's literals in the order of `follow`, and `NONFINITE` behind them."""
+        return matcher([*self.follow, *NONFINITE], self.engine, self.total_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A line worth a look. `literal`: one of the plan's is near. `progress`: it may be a step."""
+    """A line worth a look. `literal`: one of the plan's is near. `progress`: it may be a step.
+
+    `end` is the offset behind the record. Where repeats are held back, `shape` is that of a
+    record which holds a literal itself, and `exempt` says that it is read whatever it repeats.
+    """
 
     line: Line
     literal: bool
     progress: bool
+    end: int = 0
+    shape: bytes | None = None
+    exempt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Which part of a stream a scan reads: from `start` on, and whether it is the first and the last one."""
+
+    start: int = 0
+    first: bool = True
+    last: bool = True
 
 
 class _Place:
@@ -65,69 +102,138 @@ class _Place:
             self.number += newlines
             self.column, self._at = 0, block.rfind(b"\n", 0, start) + 1
         self._counted = start
-        self.column += _characters(block[self._at : start])
+        self.column += characters(block[self._at : start])
         self._at = start
 
 
 class Scan:
     """One pass over one stream. Iterate `over` once; the counts are final afterwards.
 
-    `stride` may be raised while iterating: only about one progress record in
-    `stride` is handed over from then on, but always the last one, and those that hold a NaN.
+    With a `budget`, only about so many of the progress records are handed over, the last one
+    always, and in `remarkable` those that stand out; `size` is then the stream's, about. And of
+    lines that repeat themselves thousands of times only the first are handed over.
+
+    A `span` reads a part of a stream: what `over` is given begins behind a line end. Line
+    numbers count from the beginning of the part, offsets from that of the stream.
     """
 
-    def __init__(self, plan: Plan, matcher: Matcher) -> None:
+    def __init__(
+        self, plan: Plan, matcher: Matcher, *, budget: int = 0, size: int = 0, span: Span | None = None
+    ) -> None:
         self.plan = plan
-        self.stride = 1
+        self._span = span or Span()
         self.lines = 0
-        self.bytes = 0
+        self.bytes = self._span.start
         self.complete = True
         self.cut_lines = 0
         self.split_lines = 0
-        self.skipped_steps = 0
         self.tail: tuple[Line, ...] = ()
+        self.remarkable: list[tuple[Slot, Line]] = []
         self._matcher = matcher
         self._follow = tuple(plan.follow.values())
-        self._carry = HEAD_LINES
-        self._left = HEAD_LINES
-        self._end = 0  # offset just behind the record handed over last
+        head = min(plan.head, HEAD_LINES) if budget else HEAD_LINES
+        self._carry = self._left = head if self._span.first else 0
+        self._end = 0 if self._span.first else -1  # offset just behind the record handed over last
         self._column = 0  # characters of the current line before this block
-        self._steps = 0
         self._forced = 0
-        self._pending: Line | None = None
         self._last_bytes = b""
+        self._floods = Floods(plan.alike) if budget else None
+        self._thinning: Thinning | None = None
+        if budget and plan.progress is not None and plan.learn is not None:
+            from forensics.scan.thin import Thinning  # numpy takes longer to load than a small log to read
 
-    def over(self, chunks: Iterable[bytes]) -> Iterator[Hit]:
-        """Yield the hits of the stream in order of offset."""
-        for block in self._blocks(chunks):
-            yield from self._in_block(block)
-            self.lines += block.count(b"\n")
+            self._thinning = Thinning(plan.progress, plan.learn, budget, size, BLOCK, head=self._span.first)
+
+    @property
+    def records(self) -> int:
+        """About how many progress records the stream has; 0 where none was left out."""
+        return self._thinning.about if self._thinning else 0
+
+    @property
+    def repeats(self) -> int:
+        """How many lines were not handed over because many like them were."""
+        return self._floods.dropped if self._floods else 0
+
+    def over(self, chunks: Iterable[bytes], beyond: Iterable[bytes] = ()) -> Iterator[Hit]:
+        """Yield the hits of the stream in order of offset.
+
+        What follows a literal at the end of a part stands in the next one: `beyond` begins there.
+        """
+        for block, final in self._blocks(chunks):
+            yield from self._in_block(block, final=final and self._span.last)
+            if self._thinning is not None:
+                self.lines += self._thinning.see(block, self.bytes, self.lines, self._column)
+            else:
+                self.lines += block.count(b"\n")
             self.bytes += len(block)
-            self._column = _characters(block[block.rfind(b"\n") + 1 :]) + (0 if b"\n" in block else self._column)
-            self._last_bytes = (self._last_bytes + block)[-TAIL_BYTES:]
+            self._column = characters(block[block.rfind(b"\n") + 1 :]) + (0 if b"\n" in block else self._column)
+            self._last_bytes = (self._last_bytes + block[-TAIL_BYTES:])[-TAIL_BYTES:]
         self.complete = not self._last_bytes or self._last_bytes[-1:] in {b"\n", b"\r"}
         self.lines += bool(self._last_bytes) and self._last_bytes[-1:] != b"\n"
         self.tail = tuple(self._tail())
-        if self._pending is not None:
-            yield Hit(self._pending, literal=False, progress=True)
+        if self._thinning is not None:
+            self.remarkable = self._thinning.remarkable()
+        if not self._span.last and self._left > 0:
+            yield from self._follow_up(beyond)
 
-    def _blocks(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        buffer = b""
+    def _follow_up(self, chunks: Iterable[bytes]) -> Iterator[Hit]:
+        lines, offset = self.lines, self.bytes
+        for block in self._cut(chunks):
+            at = _Place(self.lines + 1, self._column)
+            for start, end, _near in self._chosen(block, [], {}):
+                at.move(block, start)
+                if end != start or block[end : end + 1] != b"\r":
+                    yield Hit(self._line(block, start, end, at), literal=True, progress=False, end=self._end)
+            self._carry = self._left
+            self.lines += block.count(b"\n")
+            self.bytes += len(block)
+            if self._left <= 0:
+                break
+        self.lines, self.bytes = lines, offset
+
+    def _blocks(self, chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+        """Yield blocks of whole records, the same ones however the chunks are. The last is marked, and no mere rest."""
+        held = b""
+        for block in self._cut(chunks):
+            if held and len(block) >= TAIL:
+                yield held, False
+                held = block
+            else:
+                held += block
+        if held:
+            yield held, True
+
+    def _cut(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        size = min(BLOCK, LONGEST_LINE)
+        parts: list[bytes] = []
+        have, wanted = 0, size
         for chunk in chunks:
-            buffer = buffer + chunk if buffer else bytes(chunk)
-            # A final CR may be half of a CR LF, so it never ends a block.
-            cut = buffer.rfind(b"\n") + 1 or buffer.rfind(b"\r", 0, len(buffer) - 1) + 1
-            if not cut and len(buffer) >= LONGEST_LINE:
-                self.split_lines += 1
-                cut = len(buffer)
-            if cut:
-                yield buffer[:cut]
-                buffer = buffer[cut:]
-        if buffer:
-            yield buffer
+            parts.append(chunk)
+            have += len(chunk)
+            if have < wanted:
+                continue
+            buffer, at = b"".join(parts), 0
+            while len(buffer) - at >= size:
+                # A final CR may be half of a CR LF, so it never ends a block.
+                cut = buffer.rfind(b"\n", at, at + size) + 1 or buffer.rfind(b"\r", at, at + size - 1) + 1
+                cut = cut or _first_end(buffer, at + size)
+                if not cut and len(buffer) - at >= LONGEST_LINE:
+                    self.split_lines += 1
+                    cut = at + LONGEST_LINE
+                if not cut:
+                    break
+                yield buffer[at:cut]
+                at = cut
+            parts = [buffer[at:]]
+            have = len(parts[0])
+            wanted = have + size if have >= size else size
+        rest = b"".join(parts)
+        if rest:
+            yield rest
 
-    def _in_block(self, block: bytes) -> Iterator[Hit]:
-        literal, steps, skipped = self._marks(block)
+    def _in_block(self, block: bytes, *, final: bool) -> Iterator[Hit]:
+        exempt = len(block) - TAIL if final else len(block)
+        literal, steps, shapes = self._marks(block, exempt, final=final)
         starts = sorted(literal.keys() | steps)
         at = _Place(self.lines + 1, self._column)
         for start, end, near in self._chosen(block, starts, literal):
@@ -135,34 +241,37 @@ class Scan:
             if end == start and block[end : end + 1] == b"\r":
                 continue  # nothing stood between two carriage returns
             progress = start in steps
-            line = self._line(block, start, end, at)
-            if progress:
-                self._pending = None
             if progress or near >= 0:
-                yield Hit(line, literal=near >= 0, progress=progress)
+                line = self._line(block, start, end, at)
+                yield Hit(line, near >= 0, progress, self._end, shapes.get(start), exempt=start >= exempt)
         self._carry = self._left
-        if skipped >= 0 and skipped > max(steps, default=-1):
-            last = _Place(self.lines + 1, self._column)
-            last.move(block, skipped)
-            self._pending = self._line(block, skipped, _end(block, skipped)[0], last)
 
-    def _marks(self, block: bytes) -> tuple[dict[int, int], set[int], int]:
-        """Return record start -> records to hand over after it, the progress records to hand over, the last not."""
+    def _marks(self, block: bytes, exempt: int, *, final: bool) -> tuple[dict[int, int], set[int], dict[int, bytes]]:
+        """Return record start -> records to hand over after it, the progress records to hand over, and shapes."""
         literal: dict[int, int] = {}
-        for at, index in self._matcher.find(block):
-            start = _start(block, at)
+        steps: set[int] = set()
+        shapes: dict[int, bytes] = {}
+        held = -1
+        for at, index in sorted(self._matcher.find(block)):
+            start = record_start(block, at)
+            if index >= len(self._follow):
+                if self._thinning is not None and self._forced < FORCED_STEPS:
+                    self._forced += start not in steps
+                    steps.add(start)
+                continue
+            if start == held:
+                continue
+            if self._floods is not None and start not in shapes:
+                shapes[start] = shape(block, start)
+                if start < exempt and self._floods.hold_back(shapes[start]):
+                    held = start
+                    continue
             literal[start] = max(literal.get(start, 0), self._follow[index])
-        if self.plan.progress is None:
-            return literal, set(), -1
-        places = [_start(block, m.start()) for m in self.plan.progress.finditer(block)]
-        places = [p for p, before in zip(places, [-1, *places], strict=False) if p != before]
-        if self.stride == 1:
-            self._steps += len(places)
-            return literal, set(places), -1
-        forced = any(word in block for word in _NONFINITE)
-        wanted = {p for p in places if self._wanted(block, p, forced=forced)}
-        self.skipped_steps += len(places) - len(wanted)
-        return literal, wanted, next((p for p in reversed(places) if p not in wanted), -1)
+        if self._thinning is not None:
+            steps |= self._thinning.choose(block, TAIL if final else 0)
+        elif self.plan.progress is not None:
+            steps = {record_start(block, m.start()) for m in self.plan.progress.finditer(block)}
+        return literal, steps, shapes
 
     def _chosen(self, block: bytes, starts: list[int], literal: Mapping[int, int]) -> Iterator[tuple[int, int, int]]:
         """Yield (start, end, near): near is -1 for a record that is progress and nothing else."""
@@ -182,34 +291,22 @@ class Scan:
             yield start, end, near
         self._left = left
 
-    def _wanted(self, block: bytes, start: int, *, forced: bool) -> bool:
-        # A plain "every n-th" would always meet the same rank of a log with n ranks.
-        self._steps += 1
-        if self._steps * _GOLDEN % _RANGE < _RANGE // self.stride:
-            return True
-        if (
-            forced
-            and self._forced < FORCED_STEPS
-            and any(w in block[start : _end(block, start)[0]] for w in _NONFINITE)
-        ):
-            self._forced += 1
-            return True
-        return False
-
     def _line(self, block: bytes, start: int, end: int, at: _Place) -> Line:
         if end - start > LONGEST_TEXT:
             self.cut_lines += 1
         text = block[start : min(end, start + LONGEST_TEXT)].decode("utf-8", "replace")
         offset = self.bytes + start
         gap = offset != self._end
-        self._end = self.bytes + _after(block, end)
+        self._end = self.bytes + after(block, end)
         return Line(at.number, at.column, offset, text, at.number, gap, end < len(block))
 
     def _tail(self) -> Iterator[Line]:
         data = self._last_bytes
+        if not data and not self._span.first:
+            return
         number = self.lines - data.count(b"\n") + (1 if data[-1:] == b"\n" else 0)
         offset = self.bytes - len(data)
-        whole = offset == 0
+        whole = offset == self._span.start
         for part in data.split(b"\n"):
             if whole and (part or number <= self.lines):
                 text = part.split(b"\r")[-1] or part
@@ -219,23 +316,14 @@ class Scan:
             offset += len(part) + 1
 
 
-def _start(block: bytes, at: int) -> int:
-    line = block.rfind(b"\n", 0, at) + 1
-    return max(line, block.rfind(b"\r", line, at) + 1)
-
-
 def _end(block: bytes, start: int) -> tuple[int, int]:
     """Return where the record that begins at `start` ends, and where the next begins."""
-    end = block.find(b"\n", start)
-    end = len(block) if end < 0 else end
-    carriage = block.find(b"\r", start, end)
-    end = end if carriage < 0 else carriage
-    return end, _after(block, end)
+    end = line_end(block, start)
+    return end, after(block, end)
 
 
-def _after(block: bytes, end: int) -> int:
-    return end + 2 if block[end : end + 2] == b"\r\n" else end + 1
-
-
-def _characters(data: bytes) -> int:
-    return len(data.decode("utf-8", "replace"))
+def _first_end(buffer: bytes, at: int) -> int:
+    """Return where the record that goes on at a position ends, its line end included, or 0."""
+    found = [place for end in (b"\n", b"\r") if (place := buffer.find(end, at - 1, len(buffer) - (end == b"\r")) + 1)]
+    end = min(found, default=0)
+    return end + 1 if end and buffer[end - 1 : end + 1] == b"\r\n" else end

@@ -94,7 +94,7 @@ def pane_width(lines: Sequence[str], *, known: bool = False) -> int | None:
         The width in columns, or None where nothing was wrapped.
     """
     lines = [line.rstrip("\r\n") for line in lines]
-    widths = [display_width(line) for line in lines]
+    widths = [len(line) if line.isascii() else display_width(line) for line in lines]
     most = max(widths, default=0)
     if not _NARROWEST - 1 <= most <= _WIDEST:
         return None

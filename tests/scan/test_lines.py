@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.scan import ENGINES, Plan, Scan, matcher
+from forensics.scan import ENGINES, Key, Plan, Scan, matcher
 from forensics.scan import lines as scan_lines
 
 WORDS = {b"error": 2, b"Traceback": 3, b"caf\xc3\xa9": 0}
@@ -42,7 +42,7 @@ def no_head(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hits(data: bytes, size: int = 1 << 20, engine: str = "python") -> list[tuple[object, ...]]:
-    plan = Plan(WORDS, PROGRESS, engine)
+    plan = Plan(WORDS, PROGRESS, engine=engine)
     scan = Scan(plan, matcher(list(WORDS), engine))
     found = [
         (h.line.number, h.line.column, h.line.offset, h.line.text, h.line.gap, h.line.complete, h.literal, h.progress)
@@ -112,14 +112,36 @@ def test_a_line_that_is_not_adjacent_says_so() -> None:
 
 
 def test_progress_is_thinned_but_never_loses_the_last_record_or_a_nan() -> None:
-    """A raised stride hands over fewer records, and says how many it left out."""
-    data = b"".join(b"step %d\n" % i for i in range(100)) + b"step 100 nan\nstep 101\n"
-    scan = Scan(Plan({}, PROGRESS), matcher([]))
-    scan.stride = 10
+    """With a budget fewer records are handed over, those that stand out apart, and the scan tells how many there are."""
+    rows = [b"step %d loss: %.4f\n" % (i, 3 + i % 7) for i in range(100_000)]
+    rows[40_000] = b"step 40000 loss: 0.5\n"
+    rows[50_000] = b"step 50000 loss: 99.5\n"
+    rows[60_000] = b"step 60000 loss: nan\n"
+    data = b"".join(rows)
+    plan = Plan({}, PROGRESS, lambda _: Key(b" loss:"))
+    scan = Scan(plan, plan.matcher(), budget=100, size=len(data))
     got = [h.line.text for h in scan.over([data])]
-    assert got[-1] == "step 101"
-    assert "step 100 nan" in got
-    assert scan.skipped_steps > 80
+    apart = [line.text for _, line in scan.remarkable]
+    assert got[-1].startswith("step 99999 ")
+    assert len(got) < 200
+    assert "step 60000 loss: nan" in got
+    assert {"step 0 loss: 3.0000", "step 40000 loss: 0.5", "step 50000 loss: 99.5", rows[-1].decode().strip()} <= set(
+        apart
+    )
+    assert {"step 60000 loss: nan", rows[60_001].decode().strip()} <= set(apart)
+    assert len(apart) < 200
+    assert scan.records == 100_000
+
+
+def test_a_line_that_repeats_itself_is_read_a_thousand_times() -> None:
+    """A log in which every line is an error costs no more than its beginning and its end, and the scan counts the rest."""
+    data = b"".join(b"error %d\n" % i for i in range(50_000)) + b"error of another kind\n"
+    scan = Scan(Plan(WORDS), matcher(list(WORDS)), budget=100, size=len(data))
+    got = [h.line.text for h in scan.over([data])]
+    assert got[:2] == ["error 0", "error 1"]
+    assert got[-2:] == ["error 49999", "error of another kind"]
+    assert 50_001 <= len(got) + scan.repeats <= 50_001 + max(WORDS.values())
+    assert scan.repeats > 40_000
 
 
 def test_a_monster_line_is_read_in_bounded_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

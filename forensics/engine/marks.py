@@ -1,0 +1,157 @@
+"""Lines worth a look, taken apart; and those of the parts of a file put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from forensics.model import Context, Line, Record, Step
+from forensics.parsers.metrics import parse_step
+from forensics.scan import Floods, Hit, Matcher, Part, PartReader, Plan, Scan, Slot, Span
+from forensics.text.prefix import peel
+
+_FIRST, _LAST = "first", "last"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A hit of the scan whose line is peeled and, where it may be one, parsed as a step."""
+
+    record: Record
+    step: Step | None = None
+    literal: bool = False
+    end: int = 0
+    shape: bytes | None = None
+    exempt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a pass over a stream has counted; see `Scan`."""
+
+    lines: int
+    complete: bool
+    records: int
+    repeats: int
+    cut: int
+    tail: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartMarks:
+    """What one part of a file holds. Line numbers begin with the part."""
+
+    marks: tuple[Mark, ...]
+    remarkable: tuple[tuple[Slot, Mark], ...]
+    counts: Counts
+    why: str = ""
+
+
+def marked(hit: Hit, context: Context) -> Mark:
+    """Take the line of a hit apart."""
+    record = peel(hit.line, context)
+    step = parse_step(record, context.source.path) if hit.progress else None
+    return Mark(record, step, hit.literal, hit.end, hit.shape, hit.exempt)
+
+
+def remarkable(scan: Scan, context: Context) -> list[tuple[Slot, Mark]]:
+    """Return the progress records that stand out, once the scan is over."""
+    return [(slot, marked(Hit(line, literal=False, progress=True), context)) for slot, line in scan.remarkable]
+
+
+def counted(scan: Scan) -> Counts:
+    """Return what a scan has counted, once it is over."""
+    return Counts(scan.lines, scan.complete, scan.records, scan.repeats, scan.cut_lines + scan.split_lines, scan.tail)
+
+
+def read_part(reader: PartReader, part: Part, plan: Plan, matcher: Matcher, context: Context, budget: int) -> PartMarks:
+    """Read one part of a file."""
+    span = Span(reader.start, first=part.index == 0, last=part.last)
+    scan = Scan(
+        plan, matcher, budget=max(1, budget // part.count) if budget else 0, size=part.stop - part.start, span=span
+    )
+    beyond = reader.beyond(reader.stop) if reader.stop is not None else iter(())
+    marks = tuple(marked(hit, context) for hit in scan.over(reader.chunks(), beyond))
+    return PartMarks(marks, tuple(remarkable(scan, context)), counted(scan), reader.why)
+
+
+def joined(parts: Sequence[PartMarks]) -> PartMarks:
+    """Put the parts of a file together, as if one pass had read it."""
+    marks: dict[int, tuple[Mark, int]] = {}
+    apart: dict[object, tuple[Slot, Mark]] = {}
+    above = 0
+    for number, part in enumerate(parts):
+        for mark in part.marks:
+            offset = mark.record.line.offset
+            other = marks.get(offset)
+            marks[offset] = (mark, above) if other is None else (_both(other[0], mark), above)
+        for slot, mark in part.remarkable:
+            what = slot[2]
+            if what == _FIRST and slot in apart:
+                continue
+            apart[slot if what in {_FIRST, _LAST} else (slot, number)] = slot, _moved(mark, above)
+        above += part.counts.lines
+    floods = Floods()
+    kept = tuple(_unflooded((marks[offset] for offset in sorted(marks)), floods))
+    counts = _summed([part.counts for part in parts])
+    return PartMarks(
+        kept,
+        tuple(apart.values()),
+        replace(counts, repeats=counts.repeats + floods.dropped),
+        "; ".join(dict.fromkeys(part.why for part in parts if part.why)),
+    )
+
+
+def _moved(mark: Mark, above: int) -> Mark:
+    """Return a mark of a part that stands below so many lines."""
+    if not above:
+        return mark
+    line = mark.record.line
+    line = replace(line, number=line.number + above, end=line.end + above)
+    step = mark.step and replace(mark.step, line=mark.step.line + above)
+    return replace(mark, record=replace(mark.record, line=line), step=step)
+
+
+def _both(one: Mark, other: Mark) -> Mark:
+    """Return a mark that two parts have: one as what follows a literal, the other in its own right."""
+    return replace(other, literal=one.literal or other.literal, step=one.step or other.step)
+
+
+def _unflooded(placed: Iterable[tuple[Mark, int]], floods: Floods) -> Iterator[Mark]:
+    """Leave out what repeats too often in the file as a whole, with the lines behind it."""
+    end = 0
+    held = False
+    for mark, above in placed:
+        apart = mark.record.line.offset != end
+        end = mark.end
+        if mark.shape is not None:
+            held = not mark.exempt and floods.hold_back(mark.shape)
+        elif apart:
+            held = False
+        if not held:
+            yield _gapped(_moved(mark, above), gap=apart)
+        elif mark.step is not None:
+            yield _gapped(replace(_moved(mark, above), literal=False), gap=apart)
+
+
+def _gapped(mark: Mark, *, gap: bool) -> Mark:
+    line = mark.record.line
+    return mark if line.gap == gap else replace(mark, record=replace(mark.record, line=replace(line, gap=gap)))
+
+
+def _summed(counts: Sequence[Counts]) -> Counts:
+    last = next((c for c in reversed(counts) if c.tail), counts[-1])
+    above = 0
+    tail: tuple[Line, ...] = ()
+    for each in counts:
+        if each is last:
+            tail = tuple(replace(line, number=line.number + above, end=line.end + above) for line in each.tail)
+        above += each.lines
+    return Counts(
+        above,
+        last.complete,
+        sum(c.records for c in counts),
+        sum(c.repeats for c in counts),
+        sum(c.cut for c in counts),
+        tail,
+    )

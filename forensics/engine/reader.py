@@ -1,0 +1,256 @@
+"""Read one source: its lines through the parsers, its artefacts through theirs, in bounded memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from forensics.engine.clock import Clock
+from forensics.engine.marks import Counts, Mark, PartMarks, counted, joined, marked, remarkable
+from forensics.engine.seen import LOG_KINDS
+from forensics.model import Context, Event, Line, Record, Source, Step
+from forensics.parsers import FILE_PARSERS, LINE_PARSERS
+from forensics.parsers.metrics import STEP_HINT, complete
+from forensics.scan import Hit, Matcher, Plan, Scan
+from forensics.sources import Input
+from forensics.text.damage import rejoin
+from forensics.text.prefix import peel
+from forensics.text.quote import quote
+from forensics.timeline import through_epochs
+
+FILE_CAP = 64 << 20
+"""Bytes of an artefact that is read as a whole."""
+TABLE_CAP = 4 << 20
+"""Bytes of a transcript or text in which tables of commands (df, sacct) are looked for; its lines are all read."""
+FEWEST, THINNED = 24, 6_000
+"""Progress records that are kept of a large source, about."""
+PACKED = 6
+"""How many times its size a packed log unpacks to, where that is not known."""
+RECORD_BYTES = 160
+"""A usual progress record, to guess from a file's size how much to thin it."""
+EVENT_CAP = 20_000
+"""Events kept of one source."""
+CLOSING = 20
+"""Lines at the end of a large source that are asked for their times."""
+BATCH = 4_000
+UNREAD = frozenset({"checkpoint", "binary"})
+_PURE = frozenset({"nvidia-smi-csv", "nvidia-smi-xml", "nvidia-smi-dmon", "nvidia-smi-pmon", "exit-code",
+                   "torchelastic-error", "flight-recorder", "memory-snapshot", "torch-trace", "launch-script",
+                   "config"})  # fmt: skip
+
+
+@dataclass(slots=True)
+class Heard:
+    """What one source said: the part of a run's `Seen` that is its own."""
+
+    source: Source
+    events: list[Event] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    tail: tuple[Line, ...] | None = None
+    times: tuple[array[int], array[float]] | None = None
+
+
+def budget(item: Input, step_cap: int) -> int:
+    """Return how many of the progress records of a large source are kept, about; 0 of a small one: all."""
+    size = size_of(item)
+    return min(max(FEWEST, step_cap // 2), THINNED) if size > RECORD_BYTES * step_cap else 0
+
+
+def size_of(item: Input) -> int:
+    """Return how many bytes a source holds, unpacked; a guess where nobody has looked."""
+    return item.source.bytes if item.measured else item.source.bytes * PACKED
+
+
+class Reader:
+    """Reads one source. Call `read` or `join` once."""
+
+    def __init__(self, context: Context, literals: Sequence[str], step_cap: int) -> None:
+        self._heard = Heard(context.source)
+        self._context = context
+        self._literals = literals
+        self._step_cap = step_cap
+        self._steps: list[Step] = []
+        self._records = 0
+        self._every = 1
+        self._events = 0
+        self._dropped = 0
+        self._times: list[float] = []
+        self._clock = Clock()
+        self._stamped = array("q"), array("d")  # a log may have millions of them
+
+    def read(self, item: Input, plan: Plan, matcher: Callable[[], Matcher]) -> Heard:
+        """Read a source from its beginning to its end."""
+        source = item.source
+        if source.kind in UNREAD or source.read == "skipped":
+            return self._heard
+        self._artefact(item)
+        if source.kind in _PURE:
+            lines = item.read(FILE_CAP)
+            return self._done(replace(source, lines=lines.count(b"\n") + (not lines.endswith(b"\n") and bool(lines))))
+        if source.pane_width:
+            return self._wrapped(item, source.pane_width)
+        scan = Scan(plan, matcher(), budget=budget(item, self._step_cap), size=size_of(item))
+        self._take(marked(hit, self._context) for hit in scan.over(item.chunks()))
+        self._stand_out([mark for _, mark in remarkable(scan, self._context)])
+        return self._ended(item.source, counted(scan))
+
+    def join(self, item: Input, parts: Sequence[PartMarks]) -> Heard:
+        """Read a source whose parts were looked through already."""
+        self._artefact(item)
+        whole = joined(parts)
+        self._take(whole.marks)
+        self._stand_out([mark for _, mark in whole.remarkable])
+        source = item.source
+        if whole.why:
+            why = f"{source.why}; {whole.why}" if source.why else whole.why
+            source = replace(source, why=why, read="partial", state="cut")
+        return self._ended(source, whole.counts)
+
+    def _artefact(self, item: Input) -> None:
+        source = item.source
+        cap = TABLE_CAP if source.kind in LOG_KINDS else FILE_CAP
+        for parser in FILE_PARSERS:
+            if source.kind in parser.kinds:
+                self._keep(parser.parse(item.read(cap), self._context))
+        if source.kind in _PURE and source.bytes > FILE_CAP:
+            self._heard.notes.append(f"{source.path}: only the first {FILE_CAP >> 20} MiB of this artefact were read")
+
+    def _take(self, marks: Iterable[Mark]) -> None:
+        batch: list[Record] = []
+        for mark in marks:
+            self._clock.see(mark.record)
+            if mark.step is not None:
+                self._step(mark)
+            if mark.literal:
+                if len(batch) >= BATCH and (mark.record.line.gap or len(batch) >= 5 * BATCH):
+                    self._parse(batch)
+                    batch = []
+                batch.append(mark.record)
+        self._parse(batch)
+
+    def _ended(self, source: Source, counts: Counts) -> Heard:
+        path, notes = source.path, self._heard.notes
+        self._heard.tail = counts.tail
+        closing = counts.tail[-CLOSING:] if counts.records else counts.tail
+        self._times += [t for line in closing if (t := peel(line, self._context).time) is not None]
+        if counts.cut:
+            notes.append(f"{path}: {counts.cut} very long lines were read only in part (the first 64 KiB)")
+        if counts.records or self._every > 1:
+            self._heard.left_out.append(
+                f"{path}: {len(self._steps)} of about {max(counts.records, self._records)} progress records kept, "
+                "evenly thinned (of each rank the first, the last, those with the lowest and the highest loss of each "
+                "stretch, and those with NaN among them)"
+            )
+        if counts.repeats:
+            self._heard.left_out.append(
+                f"{path}: {counts.repeats} lines were not read that differ only in their numbers from many that were"
+            )
+        return self._done(replace(source, lines=counts.lines))
+
+    def _wrapped(self, item: Input, width: int) -> Heard:
+        """Read a terminal capture whose long lines were broken at the pane's width."""
+        text = item.read(FILE_CAP).decode("utf-8", "replace")
+        physical = text.split("\n")
+        last = len(physical) - (physical[-1] == "")
+        records = []
+        lines = [
+            Line(first + 1, 0, 0, joined, end + 1, complete=end + 1 < len(physical))
+            for first, end, joined in rejoin(physical[:last], width)
+        ]
+        for line in lines:
+            hint = STEP_HINT.search(line.text.encode()) is not None
+            mark = marked(Hit(line, literal=True, progress=hint), self._context)
+            self._clock.see(mark.record)
+            if mark.step is not None:
+                self._step(mark)
+            records.append(mark.record)
+        self._parse(records)
+        self._heard.tail = tuple(lines[-40:])
+        return self._done(replace(item.source, lines=last))
+
+    def _step(self, mark: Mark) -> None:
+        step = mark.step
+        if step is None or (not mark.record.line.complete and not complete(step, self._steps[-50:])):
+            return
+        if step.time is not None and (not self._steps or len(self._steps) % 50 == 0):
+            self._times.append(step.time)
+        self._records += 1
+        if self._records % self._every and self._steps:
+            self._steps[-1] = step  # the last one is always kept
+            return
+        self._steps.append(step)
+        if len(self._steps) >= 2 * self._step_cap:
+            self._steps = self._steps[::2]
+            self._every *= 2
+
+    def _stand_out(self, marks: Sequence[Mark]) -> None:
+        """Add the records that stand out of a large source, and put all of them in order."""
+        if not marks:
+            return
+        known = {(s.line, s.column) for s in self._steps}
+        for mark in sorted(marks, key=lambda mark: mark.record.line.offset):
+            place = mark.record.line.number, mark.record.line.column
+            if place not in known:
+                known.add(place)
+                self._step(mark)
+        self._steps.sort(key=lambda s: (s.line, s.column))
+
+    def _parse(self, batch: Sequence[Record]) -> None:
+        if not batch:
+            return
+        self._times += [r.time for r in (batch[0], batch[-1]) if r.time is not None]
+        stamped = [(r.line.number, r.time) for r in batch if r.time is not None]
+        self._stamped[0].extend(line for line, _ in stamped)
+        self._stamped[1].extend(time for _, time in stamped)
+        claimed: set[int] = set()
+        for parser in LINE_PARSERS:
+            events = list(parser.parse(batch, self._context))
+            shares = parser.speaker == "progress"
+            fresh = [e for e in events if shares or e.line not in claimed]
+            if not shares:
+                for event in fresh:
+                    first = event.fields.get("from_line")
+                    claimed.update(range(first if isinstance(first, int) else event.line, event.end_line + 1))
+                    claimed.add(event.line)
+            self._keep(fresh)
+        self._keep(self._unclaimed(batch, claimed))
+
+    def _unclaimed(self, batch: Iterable[Record], claimed: set[int]) -> Iterator[Event]:
+        """Yield lines that no speaker claims as plain output, or as log records if they have a level."""
+        for record in batch:
+            if record.line.number in claimed or not any(a in record.raw for a in self._literals):
+                continue
+            speaker, kind = ("log", record.level) if record.level else ("output", "line")
+            yield quote(speaker, kind, [record], self._context)
+
+    def _keep(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if event.kind == "unread":
+                self._heard.notes.append(f"{self._context.source.path}: {event.message}")
+                continue
+            if self._events >= EVENT_CAP:
+                self._dropped += 1
+                continue
+            self._events += 1
+            source = self._context.source
+            if event.rank is None and source.rank is not None:
+                event = replace(event, rank=source.rank)  # noqa: PLW2901 - the file's name says whose it is
+            self._heard.events.append(event)
+
+    def _done(self, source: Source) -> Heard:
+        self._heard.steps.extend(
+            replace(s, rank=source.rank) if s.rank is None and source.rank is not None else s
+            for s in through_epochs(self._steps)
+        )
+        if self._dropped:
+            self._heard.notes.append(f"{source.path}: {self._dropped} further events beyond {EVENT_CAP} were not kept")
+        self._heard.times = self._stamped
+        if self._clock.back:
+            self._heard.notes.append(f"{source.path}{self._clock.told()}")
+        if self._times:
+            source = replace(source, started=min(self._times), ended=max(self._times))
+        self._heard.source = source
+        return self._heard

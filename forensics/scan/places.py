@@ -1,0 +1,27 @@
+"""Where records begin and end in a block: at LF, CR LF, or a lone CR."""
+
+from __future__ import annotations
+
+
+def record_start(block: bytes, at: int) -> int:
+    """Return where the record that holds a position begins."""
+    line = block.rfind(b"\n", 0, at) + 1
+    return max(line, block.rfind(b"\r", line, at) + 1)
+
+
+def line_end(block: bytes, start: int) -> int:
+    """Return where the record that begins at `start` ends, its line end left out."""
+    end = block.find(b"\n", start)
+    end = len(block) if end < 0 else end
+    carriage = block.find(b"\r", start, end)
+    return end if carriage < 0 else carriage
+
+
+def after(block: bytes, end: int) -> int:
+    """Return where the next record begins behind one that ends at `end`."""
+    return end + 2 if block[end : end + 2] == b"\r\n" else end + 1
+
+
+def characters(data: bytes) -> int:
+    """Count characters as they are shown when decoded."""
+    return len(data.decode("utf-8", "replace"))

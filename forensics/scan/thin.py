@@ -1,0 +1,191 @@
+"""The progress records of a large stream that are kept, out of millions.
+
+In full: the first ones, a few of each block, and the last ones. Of each rank: what `columns`
+finds remarkable. Everything else is counted, roughly, and never parsed.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from forensics.model import Line
+from forensics.scan.columns import Columns, Found
+from forensics.scan.key import Learn, Slot
+from forensics.scan.places import characters, line_end, record_start
+
+_LONGEST_TEXT = 1 << 16
+WINDOW = 1 << 12
+"""Bytes at the beginning of each block in which all progress records are looked at."""
+_LINE_FEED = ord("\n")
+_MOST_SHAPES = 200
+_DIGITS = b"0123456789"
+
+LONG_RECORD = 512
+"""Bytes from the end for each of the last records that are looked for."""
+_EXTREMES = frozenset({"low", "high"})
+
+
+class Lines:
+    """Makes lines of the records of one block, which stands behind so many bytes, lines, and characters of a line."""
+
+    def __init__(self, block: bytes, offset: int, lines: int, column: int) -> None:
+        self.block = block
+        self._offset = offset
+        self._lines = lines
+        self._column = column
+        self._ends: npt.NDArray[np.int64] | None = None
+
+    @property
+    def ends(self) -> int:
+        """How many line ends the block has."""
+        return int(np.count_nonzero(self._is_end())) if self._ends is None else len(self._ends)
+
+    def _is_end(self) -> npt.NDArray[np.bool_]:
+        data = np.frombuffer(self.block, np.uint8)
+        return np.equal(data, _LINE_FEED, out=np.empty(len(data), np.bool_))
+
+    def at(self, start: int) -> Line:
+        """Return the line of the record that begins at a place in the block."""
+        if self._ends is None:
+            self._ends = np.flatnonzero(self._is_end())
+        above = int(np.searchsorted(self._ends, start))
+        first = int(self._ends[above - 1]) + 1 if above else 0
+        end = line_end(self.block, start)
+        text = self.block[start : min(end, start + _LONGEST_TEXT)].decode("utf-8", "replace")
+        column = characters(self.block[first:start]) + (0 if first else self._column)
+        number = self._lines + 1 + above
+        complete = end < len(self.block)
+        return Line(number, column, self._offset + start, text, number, gap=True, complete=complete)
+
+
+class Thinning:
+    """Chooses progress records of one stream of about `size` bytes, so that about `budget` are kept."""
+
+    def __init__(
+        self, progress: re.Pattern[bytes], learn: Learn, budget: int, size: int, block: int, *, head: bool = True
+    ) -> None:
+        self._progress = progress
+        self._learn = learn
+        self._quarter = max(2, budget // 4)
+        self._per_block = max(1, self._quarter * block // max(size, 1))
+        self._budget = budget
+        self._stretch = max(block, size // 24)
+        self._used = 0
+        self._head = 0 if head else self._quarter
+        self._shapes: set[bytes] = set()
+        self._looked = self._hits = 0
+        self._bytes = 0
+        self._columns = Columns()
+        self._open: dict[Slot, tuple[float, Line]] = {}
+        self._closed: list[dict[Slot, tuple[float, Line]]] = []
+        self._before: Lines | None = None
+
+    @property
+    def about(self) -> int:
+        """How many progress records the stream has, judged by those looked at."""
+        guess = self._bytes * self._hits // max(self._looked, 1)
+        return self._columns.rows if self._columns.rows > 0.9 * guess else guess
+
+    def choose(self, block: bytes, tail: int) -> set[int]:
+        """Return where the records begin that are handed over from this block whatever they hold.
+
+        In the last `tail` bytes all are looked at.
+        """
+        self._bytes += len(block)
+        end = len(block) if self._head < self._quarter else min(len(block), WINDOW)
+        chosen: set[int] = set()
+        found = self._records(block, 0, end, self._quarter - self._head if self._head < self._quarter else 0)
+        if self._head < self._quarter:
+            self._head += len(found)
+            chosen.update(found)
+        else:
+            chosen.update(found[:: -(-len(found) // self._per_block) or 1])
+        if tail:
+            begin = max(0, len(block) - min(tail, max(WINDOW, self._quarter * LONG_RECORD)))
+            chosen.update(self._records(block, begin, len(block), 0)[-self._quarter :])
+        return chosen
+
+    def see(self, block: bytes, offset: int, above: int, column: int) -> int:
+        """Keep what is remarkable in a block that stands at an offset, below so many lines, at a column.
+
+        Returns:
+            How many line ends the block has.
+        """
+        lines = Lines(block, offset, above, column)
+        if self._used >= self._stretch:
+            self._begin()
+        self._used += len(lines.block)
+        found, gone = self._columns.follow(lines.block)
+        if self._before is not None:
+            self._keep(gone, self._before)
+        self._keep(found, lines)
+        self._before = lines
+        return lines.ends
+
+    def remarkable(self) -> list[tuple[Slot, Line]]:
+        """Return what was kept and what for, once the stream has ended."""
+        if self._before is not None:
+            self._keep(self._columns.finish(), self._before)
+        return [(slot, line) for kept in (*self._closed, self._open) for slot, (_, line) in kept.items()]
+
+    def _keep(self, found: list[Found], lines: Lines) -> None:
+        for record in found:
+            self._open[record.slot] = record.value, lines.at(record.start)
+
+    def _begin(self) -> None:
+        """Begin a new stretch; where there are too many records already, join two stretches each to one."""
+        self._used = 0
+        self._columns.begin()
+        self._closed.append({slot: kept for slot, kept in self._open.items() if slot[2] in _EXTREMES})
+        self._open = {slot: kept for slot, kept in self._open.items() if slot[2] not in _EXTREMES}
+        if sum(map(len, self._closed)) > self._budget // 2:
+            self._stretch *= 2
+            self._closed = [
+                _joined(self._closed[i], self._closed[i + 1] if i + 1 < len(self._closed) else {})
+                for i in range(0, len(self._closed), 2)
+            ]
+
+    def _records(self, block: bytes, start: int, end: int, most: int) -> list[int]:
+        """Return where the progress records between two places begin, `most` of them unless 0, and learn from them."""
+        if start:
+            start = block.find(b"\n", start, end) + 1 or start
+        found: list[int] = []
+        at = start
+        for match in self._progress.finditer(block, start, end):
+            at = record_start(block, match.start())
+            if found and found[-1] == at:
+                continue
+            found.append(at)
+            self._consider(block, at)
+            if most and len(found) >= most:
+                at = match.end()
+                break
+        else:
+            at = end
+        self._looked += at - start
+        self._hits += len(found)
+        return found
+
+    def _consider(self, block: bytes, start: int) -> None:
+        record = block[start : line_end(block, start)]
+        shape = record[:64].translate(None, _DIGITS)
+        if shape in self._shapes or len(self._shapes) >= _MOST_SHAPES or self._columns.covers(record):
+            return
+        self._shapes.add(shape)
+        key = self._learn(record)
+        if key is not None:
+            self._columns.learn(key)
+
+
+def _joined(
+    one: dict[Slot, tuple[float, Line]], other: dict[Slot, tuple[float, Line]]
+) -> dict[Slot, tuple[float, Line]]:
+    joined = dict(one)
+    for slot, kept in other.items():
+        mine = joined.get(slot)
+        if mine is None or (kept[0] < mine[0] if slot[2] == "low" else kept[0] > mine[0]):
+            joined[slot] = kept
+    return joined
