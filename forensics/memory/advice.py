@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from forensics.memory.dimensions import Numbers
-from forensics.memory.footprint import Architecture, Footprint, Setup, footprint
+from forensics.memory.footprint import Architecture, Footprint, Setup, falls_back, footprint
 from forensics.memory.request import GIB, Request
 from forensics.memory.settings import architecture, setups
 from forensics.text.sizes import format_size
@@ -82,6 +82,9 @@ def _changes(model: Architecture, setup: Setup, usable: int) -> Iterator[Option]
     found: list[Setup | None] = []
     if setup.attention == "eager":
         found += [fused, _smaller(model, fused, usable)]
+    if falls_back(model, setup):
+        halved = replace(setup, autocast=True)
+        found += [halved, _smaller(model, halved, usable)]
     found.append(_smaller(model, setup, usable))
     if not setup.checkpointing:
         found += [recomputed, _smaller(model, recomputed, usable)]
@@ -110,6 +113,8 @@ def order(option: Option, setup: Setup, name: str) -> str:
     said = []
     if option.setup.attention != setup.attention:
         said.append("use fused attention (`attn_implementation=sdpa`)")
+    if option.setup.autocast != setup.autocast:
+        said.append("use bfloat16 (`bf16=true`), for attention with shared keys runs unfused in float32")
     if option.setup.batch != setup.batch:
         times = setup.batch // option.setup.batch
         said.append(f"set {name} to {option.setup.batch}, with {times} times the gradient accumulation")

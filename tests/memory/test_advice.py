@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.memory import Request, advise, collect
+from forensics.memory.advice import order
 from forensics.memory.families import FAMILIES, family_of
 from forensics.memory.footprint import Architecture, Setup, footprint
 from forensics.memory.models import known
@@ -142,3 +143,12 @@ def test_more_work_never_needs_less(model: Architecture, setup: Setup) -> None:
         footprint(model, replace(setup, checkpointing=True)).peak
         <= footprint(model, replace(setup, checkpointing=False)).peak * 1.5
     )
+
+
+def test_float32_with_shared_keys_is_told_to_take_two_bytes() -> None:
+    """The kernels that share keys between heads take no float32, so attention is unfused whatever was asked for."""
+    numbers = collect({**LLAMA, "torch_dtype": "float32", "batch_size": 2}, {}, ())
+    found = advise(Request(GIB, total_bytes=80 * GIB, allocated_bytes=70 * GIB), numbers)
+    assert found is not None
+    assert order(found.options[0], found.setup, "batch").startswith("Use bfloat16")
+    assert found.options[0].setup.autocast
