@@ -7,6 +7,7 @@ this package in this version, and they must see the files under the same paths.
 
 from __future__ import annotations
 
+import importlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -88,11 +89,11 @@ def _connect(engine: str) -> Any:
     if not engine.startswith(PREFIX) or not address:
         raise ClusterError(f"{engine!r} is no engine; give local, or {PREFIX}HOST:PORT")
     try:
-        from distributed import Client
+        distributed = importlib.import_module("distributed")
     except ImportError:
         raise ClusterError("a Dask cluster needs the extra: pip install 'dflash-forensics[dask]'") from None
     try:
-        return Client(f"tcp://{address}", timeout=CONNECT_S, set_as_default=False)
+        return distributed.Client(f"tcp://{address}", timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as wrong:
         raise ClusterError(f"no Dask scheduler answers at {address} within {CONNECT_S} s") from wrong
 
