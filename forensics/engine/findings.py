@@ -130,7 +130,7 @@ def _fix(spec: FixSpec, facts: Mapping[str, Value]) -> Fix:
         detail=_fill(spec.detail, facts),
         safe=spec.safe,
         env={k: _fill(v, facts) for k, v in spec.env.items()},
-        args={k: _fill(v, facts) for k, v in spec.args.items()},
+        args={_fill(k, facts): _fill(v, facts) for k, v in spec.args.items()},
     )
 
 

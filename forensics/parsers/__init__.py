@@ -55,6 +55,7 @@ LINE_PARSERS: tuple[LineParser, ...] = (
 
 FILE_PARSERS: tuple[FileParser, ...] = (
     launch_script.PARSER,
+    launch_script.RECORD,
     exit_status.PARSER,
     nvidia_smi.PARSER,
     torchelastic_error.PARSER,

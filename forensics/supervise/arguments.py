@@ -27,6 +27,7 @@ SCHEDULER = frozenset({"--time", "--mem", "--mem-per-cpu", "--exclude", "--signa
 def value_of(words: Sequence[str], name: str) -> str | None:
     """Return the value of an option; None where it is not there."""
     found: str | None = None
+    name = _spelled(words, name)
     for at, word in enumerate(words):
         if word == name:
             following = words[at + 1] if at + 1 < len(words) else ""
@@ -43,6 +44,7 @@ def with_option(words: Sequence[str], name: str, value: str) -> list[str]:
         at, text = script
         return [*words[:at], _in_text(text, name, value), *words[at + 1 :]]
     changed = list(words)
+    name = _spelled(words, name)
     for at, word in enumerate(words):
         if word == name:
             if at + 1 < len(words) and not words[at + 1].startswith("--"):
@@ -58,6 +60,16 @@ def with_option(words: Sequence[str], name: str, value: str) -> list[str]:
         changed[1:1] = [f"{name}={value}"]
         return changed
     return [*changed, name, value]
+
+
+def _spelled(words: Sequence[str], name: str) -> str:
+    """Return an option as the command spells it: `--batch-size` and `--batch_size` are one."""
+    given = (word.partition("=")[0] for word in words)
+    return next((word for word in given if name.startswith("--") and _plain(word) == _plain(name)), name)
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "-") if name.startswith("--") else ""
 
 
 def resume_option(words: Sequence[str]) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.program import run
+from tests.cli.program import ROOT, run
 from tests.live import supervised
 
 TRAINER = r"""
@@ -212,3 +212,35 @@ def test_a_fault_of_a_gpu_leaves_that_gpu_out(tmp_path: Path) -> None:
     by_hand = relaunch(folder, "--env", "CUDA_VISIBLE_DEVICES=4,6")
     assert by_hand.returncode == 0
     assert b"+export CUDA_VISIBLE_DEVICES=4,6" in by_hand.stdout
+
+
+FULL = """
+import sys
+from pathlib import Path
+given = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+lines = Path(sys.argv[1]).read_text().splitlines()
+print("\\n".join(lines[:2]))
+if int(given["--batch"]) > 4:
+    print("\\n".join(lines[2:]))
+    sys.exit(1)
+print("step 2/2 loss 1.0")
+print("Training complete")
+"""
+
+
+def test_a_batch_that_did_not_fit_is_made_smaller_on_demand(tmp_path: Path) -> None:
+    """A batch that fits and the accumulation that goes with it are set in the command, however it spells them."""
+    (tmp_path / "train.py").write_text(FULL)
+    folder, log = tmp_path / "runs", ROOT / "tests" / "memory" / "measured" / "llama-3.2-1b.log"
+    options = ("--batch", "16", "--gradient-accumulation-steps", "1")
+    run("run", "--run-dir", str(folder), "--", sys.executable, str(tmp_path / "train.py"), str(log), *options)
+    refused = relaunch(folder)
+    assert refused.returncode == 1
+    assert b"--fix what-fits: Set batch to 4, with 4 times the gradient accumulation" in refused.stdout
+    planned = relaunch(folder, "--fix", "what-fits").stdout.decode()
+    assert "--batch: 16 -> 4" in planned
+    assert "--gradient_accumulation_steps: 1 -> 4" in planned
+    assert "Will it help: yes" in planned
+    assert relaunch(folder, "--fix", "what-fits", "--yes").returncode == 0
+    command = supervised.record(folder, 2)["command"]
+    assert command[-4:] == ["--batch", "4", "--gradient-accumulation-steps", "4"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
     "allocated_bytes": lazy(rf"allocated memory (?P<v>{_SIZE}) is allocated|(?P<w>{_SIZE}) already allocated"),
     "reserved_unallocated_bytes": lazy(rf"(?P<v>{_SIZE}) is reserved by PyTorch but unallocated"),
 }
+_ACCUMULATION = "gradient_accumulation_steps"
 _ALLOWED = lazy(rf"(?P<v>{_SIZE}) allowed;")
 _MINE = lazy(rf"this process has (?P<v>{_SIZE}) memory in use")
 
@@ -36,12 +38,13 @@ def observe(seen: Seen) -> Iterator[Event]:
     from forensics.memory import advise, explain
 
     numbers = _numbers(seen)
+    options = {name for e in seen.said("launch", "command") for name in e.fields}
     for event in failed:
         request = request_of(event.message)
         if request is None:
             continue
         fits = [f for f in explain(request, numbers, str(event.fields.get("frames") or "")) if f.confidence != "low"]
-        advice = _advised(advise(request, numbers), numbers)
+        advice = _advised(advise(request, numbers), numbers, options)
         growth = grown(seen, event)
         if not fits and not advice and not growth:
             continue
@@ -73,8 +76,11 @@ def _named(fits: Sequence[Hypothesis], growth: str) -> dict[str, Value]:
     return {**fields, "sentence": ". ".join(text for text in (best.sentence, instead(best), growth) if text)}
 
 
-def _advised(advice: Advice | None, numbers: Numbers) -> dict[str, Value]:
-    """Return the change that makes the step fit, what it promises, and what the step needs as it is."""
+def _advised(advice: Advice | None, numbers: Numbers, options: AbstractSet[str]) -> dict[str, Value]:
+    """Return the change that makes the step fit, what it promises, and what the step needs as it is.
+
+    Where it is a smaller batch, and the launch has options for batch and accumulation, their new values too.
+    """
     if advice is None:
         return {}
     from forensics.memory.advice import needs, order, promise
@@ -87,9 +93,20 @@ def _advised(advice: Advice | None, numbers: Numbers) -> dict[str, Value]:
     if told:
         fields["change"], fields["promise"] = told[0]
         fields["predicted_bytes"] = advice.options[0].footprint.peak
+        fields |= _as_options(advice, numbers, options)
     others = "; ".join(f"{change}: {what}" for change, what in told[1:3])
     fields["needs"] = needs(advice) + (f" Or else: {others}." if others else "")
     return fields
+
+
+def _as_options(advice: Advice, numbers: Numbers, options: AbstractSet[str]) -> dict[str, Value]:
+    before, after = advice.setup, advice.options[0].setup
+    name = numbers.batch_name.replace("-", "_")
+    only_batch = after == replace(before, batch=after.batch, accumulated=True) and after.batch != before.batch
+    if not only_batch or not {name, _ACCUMULATION} <= options:
+        return {"by_hand": 1}
+    steps = int(numbers.words.get(_ACCUMULATION, "1") or 1) * before.batch // after.batch
+    return {"by_option": 1, "batch_option": f"--{name}", "fitting_batch": after.batch, "fitting_accumulation": steps}
 
 
 def request_of(message: str) -> Request | None:

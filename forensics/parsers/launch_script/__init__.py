@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from forensics.model import Context, Event, Value
 from forensics.parsers.launch_script.hazards import hazards
 from forensics.parsers.launch_script.promises import promises
+from forensics.parsers.launch_script.record import RunRecord
 from forensics.parsers.launch_script.scopes import Found, Script, read
 from forensics.parsers.launch_script.training import settings
 
@@ -65,3 +66,4 @@ def _event(script: Script, line: int, kind: str, fields: dict[str, Value], conte
 
 
 PARSER = LaunchScript()
+RECORD = RunRecord()
