@@ -5,7 +5,7 @@ Pure functions of numbers and text: `collect` reads sizes off a run's configurat
 """
 
 from forensics.memory.advice import Advice, Option, advise
-from forensics.memory.dimensions import Candidates, Numbers, collect
+from forensics.memory.dimensions import Candidates, Numbers, Printed, collect
 from forensics.memory.explain import Hypothesis, explain, tensor_of
 from forensics.memory.frames import Clue, read_frames
 from forensics.memory.request import Request, restart_cannot_help, segment_bytes, verdicts
@@ -18,6 +18,7 @@ __all__ = [
     "Hypothesis",
     "Numbers",
     "Option",
+    "Printed",
     "Request",
     "Tensor",
     "advise",

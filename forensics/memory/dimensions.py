@@ -25,6 +25,15 @@ _HEAD_DIMS = range(8, 577)
 _SHAPES_READ = 64
 
 
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A tensor whose shape a run printed: its name in the code, and the bytes of an element if it said the dtype."""
+
+    name: str
+    shape: tuple[int, ...]
+    itemsize: int | None = None
+
+
 def _candidates() -> Candidates:
     return {}
 
@@ -42,7 +51,7 @@ class Numbers:
     `parameters` exact parameter counts. `itemsizes` are the widths of the declared dtypes and
     `dtypes` their names; `attention` holds the configured implementations (eager, sdpa, ...).
     `words` are settings that are no sizes, such as the model's name and the optimizer, in lower case;
-    `batch_name` is what the run calls its batch.
+    `batch_name` is what the run calls its batch; `printed` are the tensors whose shapes it printed, by name.
     """
 
     batch: Candidates = field(default_factory=_candidates)
@@ -70,6 +79,7 @@ class Numbers:
     attention: frozenset[str] = frozenset()
     words: dict[str, str] = field(default_factory=_words)
     batch_name: str = "the batch size"
+    printed: tuple[Printed, ...] = ()
 
     def add(self, role: str, value: int, doubt: int) -> None:
         """Note that `role` may be `value`; the least doubt wins."""
@@ -158,13 +168,19 @@ _DTYPE_WORD = lazy(r"(bfloat16|bf16|float16|fp16|half|float32|fp32|tf32|float64|
 _INTEGER = lazy(r"([0-9][0-9_]{0,14}|[0-9]{1,3}(?:,[0-9]{3}){1,4})(?:\.0{1,6})?([kK]?)")
 
 
-def collect(config: Mapping[str, object], argv: Mapping[str, str], shapes: Sequence[tuple[int, ...]]) -> Numbers:
+def collect(
+    config: Mapping[str, object],
+    argv: Mapping[str, str],
+    shapes: Sequence[tuple[int, ...]],
+    printed: Sequence[Printed] = (),
+) -> Numbers:
     """Gather candidate sizes from what the run printed and how it was started.
 
     Args:
         config: a configuration as logged; nested, or flattened with dots.
         argv: the command line, option to value, with or without leading dashes.
-        shapes: tensor shapes the log printed, such as `q (4, 16, 24576, 128)`.
+        shapes: tensor shapes the log printed, such as `q (4, 16, 24576, 128)`, in their order.
+        printed: the same with names and dtypes, where they stand beside; the last ones count.
 
     Returns:
         Candidates for each role. Nothing in the input makes it raise; what is no size is skipped.
@@ -179,6 +195,7 @@ def collect(config: Mapping[str, object], argv: Mapping[str, str], shapes: Seque
     _settle_block_size(numbers)
     _add_patches(numbers, pairs)
     _add_shapes(numbers, shapes)
+    numbers.printed = tuple(printed[-_SHAPES_READ:])
     return numbers
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -11,7 +12,17 @@ from forensics.memory.cues import Work
 from forensics.memory.dimensions import Numbers
 from forensics.memory.frames import Clue, read_frames
 from forensics.memory.request import MIB, Request
-from forensics.memory.shapes import LOGIT_AXES, SCORE_AXES, Candidate, Tensor, batches, candidates, heads, lengths
+from forensics.memory.shapes import (
+    KNOWN_VOCABULARIES,
+    LOGIT_AXES,
+    SCORE_AXES,
+    Candidate,
+    Tensor,
+    batches,
+    candidates,
+    heads,
+    lengths,
+)
 from forensics.model import Confidence
 from forensics.text.sizes import format_size
 
@@ -159,6 +170,7 @@ def _rank(match: _Match) -> tuple[int, int, int]:
 
 def _matches(request: Request, numbers: Numbers, clue: Clue) -> Iterator[_Match]:
     yield from _spelled_out(request, numbers, clue)
+    yield from _printed(request, numbers, clue)
     small = request.requested_bytes < _TELLING_SIZE
     if request.is_smallest_bucket or (small and clue.work in {"unknown", "none"}):
         return
@@ -196,6 +208,24 @@ def _spelled_out(request: Request, numbers: Numbers, clue: Clue) -> Iterator[_Ma
             tensor, axes = named
             sizes = {clue.itemsize: 0} if clue.itemsize else _itemsizes(tensor, numbers, clue)
             yield from _held_against(request, tensor, Candidate(axes, shape, 0), sizes, 0)
+
+
+def _printed(request: Request, numbers: Numbers, clue: Clue) -> Iterator[_Match]:
+    """Tensors that the run printed by name, where the failing line has that name: `torch.zeros_like(in_feat)`."""
+    for tensor in numbers.printed:
+        name = tensor.name.rpartition(".")[2]
+        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", clue.line):
+            continue
+        if tensor.shape[-1] in {*numbers.vocab, *KNOWN_VOCABULARIES}:
+            kind: Tensor = "logits"
+        else:
+            kind = (
+                "attention scores" if len(tensor.shape) > 2 and tensor.shape[-1] == tensor.shape[-2] else "activation"
+            )
+        axes = (LOGIT_AXES if kind == "logits" else SCORE_AXES)[-len(tensor.shape) :]
+        if len(axes) == len(tensor.shape):
+            sizes = {tensor.itemsize: 0} if tensor.itemsize else {2: 1, 4: 1}
+            yield from _held_against(request, kind, Candidate(axes, tensor.shape, 0), sizes, 0)
 
 
 def _name_shape(shape: tuple[int, ...], numbers: Numbers, work: Work) -> tuple[Tensor, tuple[str, ...]] | None:
@@ -244,6 +274,11 @@ def _solved(request: Request, numbers: Numbers, clue: Clue) -> Iterator[_Match]:
     sizes = _itemsizes("attention scores", numbers, clue)
     counts, known = heads(numbers), lengths(numbers)
     unusual = 0 if numbers.anchors else 1
+    # Lengths that nobody named are round: of two that fit, 16384 is meant and 11584 is not.
+    roundest: dict[int, int] = {}
+    for batch, head, itemsize in product(batches(numbers), counts, sizes):
+        side = _side(low, high, batch * head * itemsize)
+        roundest[batch] = max(roundest.get(batch, 0), side & -side)
     for (batch, a), itemsize in product(batches(numbers).items(), sizes):
         found: list[Candidate] = []
         for head, b in counts.items():
@@ -256,8 +291,8 @@ def _solved(request: Request, numbers: Numbers, clue: Clue) -> Iterator[_Match]:
                 query = _beside(prefix, low // row, high // row)
                 if query:
                     found.append(Candidate(SCORE_AXES, (batch, head, query, prefix + query), a + b + c + unusual + 2))
-            side = 0 if known else _round_number(isqrt(max(low // row, 0)), isqrt(high // row), 64)
-            if side:
+            side = 0 if known else _side(low, high, row)
+            if side and side & -side == roundest[batch]:
                 found.append(Candidate(SCORE_AXES, (batch, head, side, side), a + b + 2))
         for length, c in known.items() if not counts else ():
             square = batch * length * length * itemsize
@@ -266,6 +301,12 @@ def _solved(request: Request, numbers: Numbers, clue: Clue) -> Iterator[_Match]:
                 found.append(Candidate(SCORE_AXES, (batch, head, length, length), a + c + 2))
         for candidate in found:
             yield from _held_against(request, "attention scores", candidate, {itemsize: sizes[itemsize]}, 0)
+
+
+def _side(low: int, high: int, row: int) -> int:
+    """The round number whose square comes to the range, or 0: a multiple of 1024 rather than one of 64."""
+    first, last = isqrt(max(low // row, 0)), isqrt(high // row)
+    return _round_number(first, last, 1024) or _round_number(first, last, 64)
 
 
 def _beside(prefix: int, low: int, high: int) -> int:

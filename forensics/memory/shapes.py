@@ -37,7 +37,7 @@ LOGIT_AXES = ("batch", "tokens", "vocabulary")
 _TRIED = 12
 """Values of one dimension that are combined; the least doubtful ones go first."""
 
-_KNOWN_VOCABULARIES = (
+KNOWN_VOCABULARIES = (
     28996, 30522, 32000, 32064, 32128, 32768, 49152, 50257, 50265, 50272, 50304, 50432, 51200, 65024, 65536, 92544,
     100277, 100352, 102400, 119547, 128256, 129280, 131072, 151552, 151643, 151936, 152064, 200064, 201088, 250002,
     250880, 256000, 256128, 262144, 262208,
@@ -118,7 +118,7 @@ def _masks(numbers: Numbers) -> Iterator[Candidate]:
 
 
 def _logits(numbers: Numbers) -> Iterator[Candidate]:
-    vocab = _with_shares(dict(numbers.vocab), numbers) or dict.fromkeys(_KNOWN_VOCABULARIES, 2)
+    vocab = _with_shares(dict(numbers.vocab), numbers) or dict.fromkeys(KNOWN_VOCABULARIES, 2)
     rows = lengths(numbers)
     # The loss drops the last position: logits[:, :-1].
     _merge(rows, {length - 1: doubt for length, doubt in rows.items() if length > 1}, 1)

@@ -81,6 +81,11 @@ _LISTED = lazy(
     r"(?P<when>[A-Z][a-z]{2} +\d{1,2} +\d\d:\d\d|20\d\d-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?: [-+]\d{4})? +"
     r"(?P<name>\S.{0,400}?)"
 )
+_STATED = lazy(
+    r"(?P<when>20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?) [-+]\d{4} {1,4}(?P<size>\d{1,18}) {1,4}"
+    r"(?P<name>[^\s\[].{0,400}?)"
+)
+"""`stat -c '%y %s %n'`, and `ls --full-time` without its permissions."""
 _MOST_LISTED = 500
 _MOST_LINES = 20_000
 
@@ -139,7 +144,9 @@ def _filesystems(lines: list[str], context: Context) -> Iterator[Event]:
 def _listed(lines: list[str], context: Context) -> Iterator[Event]:
     left = _MOST_LISTED
     for at, line in enumerate(lines):
-        row = _LISTED.fullmatch(line.rstrip()) if line.startswith("-") and len(line) < 800 and left else None
+        row = None
+        if line[:1] in {"-", "2"} and len(line) < 800 and left:
+            row = (_LISTED if line.startswith("-") else _STATED).fullmatch(line.rstrip())
         when = row["when"] if row else ""
         # A clock without seconds is no form of a log's time; `ls` shows one for files of the last half year.
         whole = when if when.count(":") == 2 else f"{when}:00 "

@@ -39,6 +39,7 @@ _PURPOSE = lazy(
     r"results?|plots?|warnings?|errors?|repro(?:duce[sd]?|duction)?|probe|bench(?:mark)?|sweep|smoke|profil(?:e|er|ing)"
 )
 _TOKEN = lazy(r"[a-z]+|\d{1,18}")
+_DATE = lazy(r"(?<!\d)(20\d\d)[-_.](0\d|1[0-2])[-_.]([0-2]\d|3[01])(?!\d)")
 
 
 @dataclass(slots=True)
@@ -66,7 +67,7 @@ class Unit:
 
 def read_name(path: str) -> Unit:
     """Read a log's path: what stays the same between tries, and what tells the try."""
-    parts = _TOGETHER.sub(" ", unpacked(path)).replace("!", "/").lower().split("/")
+    parts = _DATE.sub(r"\1\2\3", _TOGETHER.sub(" ", unpacked(path))).replace("!", "/").lower().split("/")
     stem: list[str] = []
     explicit: int | None = None
     number: int | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.runs import RAISED, analyse, finding, root, steps
+from forensics.analyze import analyze_files
+from tests.engine.runs import RAISED, analyse, finding, root, rulebook, steps
 
 TMUX = "cd /data && tmux new-session -d -s run {quote}bash start.sh --lr 1e-4 2>&1 | tee /logs/run7.log{quote}\n"
 IDLE = "no server running on /tmp/tmux-1000/default\n"
@@ -96,3 +97,16 @@ def test_an_end_inside_a_rewritten_line_is_told_from_a_plain_torn_one(end: str, 
     (source,) = report.sources
     assert source.state == "torn"
     assert ("carriage return" in source.why) is said
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["journalctl -u train.service -n 30 --no-pager > train.log", "docker logs --tail 30 trainer > train.log 2>&1"],
+)
+def test_the_end_of_a_log_that_is_kept_elsewhere_is_a_window(command: str) -> None:
+    """Exactly as many lines as were asked for: what came before them is where it is kept."""
+    log = "".join(f"worker {n} waits for the engine\n" for n in range(30))
+    files = {"train.log": log.encode(), "collect.sh": f"#!/bin/bash\n{command}\n".encode(), "exit_code": b"1\n"}
+    assert root(analyze_files(files, rulebook())) == "capture.tail-window"
+    longer = {**files, "train.log": (log + "one more\n").encode()}
+    assert root(analyze_files(longer, rulebook())) != "capture.tail-window"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forensics.memory import Numbers, Request, collect, explain, tensor_of
+from forensics.memory import Numbers, Printed, Request, collect, explain, tensor_of
 
 MIB, GIB = 1 << 20, 1 << 30
 SCORES = "attn_weights = torch.matmul(query, key.transpose(2, 3))"
@@ -253,3 +253,18 @@ def test_a_flat_buffer_of_all_gradients_is_known_by_who_makes_it() -> None:
     )
     found = explain(printed(4.6), numbers_of(num_parameters=1_234_803_098, dtype="float32"), frames)
     assert (found[0].tensor, found[0].shape) == ("gradient", (1_234_803_098,))
+
+
+def test_a_tensor_that_was_printed_by_name_is_known_by_it() -> None:
+    """`torch.zeros_like(in_feat)`, after `in_feat torch.Size([30688, 151936]) torch.float32`: the last print counts."""
+    prints = [Printed("in_feat", (rows, 151936), 4) for rows in (6256, 30688)]
+    numbers = collect({}, {}, [], prints)
+    (found,) = explain(printed(17.37), numbers, "grad_in_feat = torch.zeros_like(in_feat)")
+    assert (found.shape, found.itemsize, found.confidence) == ((30688, 151936), 4, "medium")
+    assert explain(printed(17.37), numbers, "x = torch.zeros_like(features)") == ()
+
+
+def test_of_two_lengths_that_fit_the_round_one_is_meant() -> None:
+    """16 GiB of scores of 32 heads are 16384 tokens in two bytes, and hardly 11584 in four."""
+    found = explain(printed(16), numbers_of(num_attention_heads=32), SCORES)
+    assert {hypothesis.query_len for hypothesis in found} == {16384}

@@ -102,6 +102,12 @@ virtual memory              (kbytes, -v) unlimited
 """
 
 
+def test_what_stat_prints_is_a_listing_too() -> None:
+    """Time, size and name, as `stat -c '%y %s %n'` gives them."""
+    (event,) = parse("2026-03-17 18:31:05.250000000 +0000 32168 out/train.log")
+    assert (event.fields["name"], event.fields["size_bytes"], event.time) == ("out/train.log", 32168, 1773772265.25)
+
+
 @pytest.mark.parametrize(
     ("when", "time"),
     [

@@ -44,6 +44,7 @@ BARE = log(0, stamped=False)
         {"work_dirs/r101_bs8/train.log": log(10), "session_r50.log": log(14)},
         {"old/train.log": BARE, "train.log": BARE},
         {"previous/2026-11-28/train.log": BARE, "train.log": BARE},
+        {"main_log.2023-08-26_1.txt": BARE, "main_log.txt": BARE},
         {"old/grpo-488107.out": log(10), "grpo-488213.out": log(10)},
     ],
 )

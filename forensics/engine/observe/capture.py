@@ -87,8 +87,8 @@ def _copies(seen: Seen) -> Iterator[str]:
 
 
 def _windows(seen: Seen) -> Iterator[Event]:
-    """A log of exactly N lines behind `| tail -N` shows the last N lines of something longer."""
-    for event in seen.said("launch", "tail-window"):
+    """A log of exactly N lines behind `| tail -N` or `journalctl -n N` shows the last N lines of something longer."""
+    for event in seen.said("launch", "tail-window", "log-window"):
         count = event.fields.get("tail_lines")
         if not isinstance(count, int):
             continue

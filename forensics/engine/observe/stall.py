@@ -50,7 +50,9 @@ def _silence(seen: Seen) -> Iterator[Event]:
 def _stuck(seen: Seen) -> Iterator[Event]:
     """A run with no end whose processes hold their GPUs, while all of them wait or nothing was said for long."""
     dumps = list(seen.said("stack", "py-spy"))
-    idle = next((e for e in seen.said("nvidia-smi", "snapshot") if _holds(e) and not any(loads(e))), None)
+    held = [e for e in seen.said("nvidia-smi", "snapshot") if _holds(e)]
+    # Those that wait in a collective spin at 100 %; a dump that shows one waiting tells them from those that work.
+    idle = next((e for e in held if not any(loads(e)) or any(map(_waits, dumps))), None)
     if not dumps and idle is None:
         return  # nobody looked: most runs need no more than this
     steps = timeline.placed(seen.current_steps())

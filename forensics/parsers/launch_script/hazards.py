@@ -3,7 +3,7 @@
 Each hazard is an event whose kind a rule of the family `launch` explains and proves.
 The rules say what is wrong, the supervisor mends it. Kinds: masked-status, tail-window,
 buffered, no-log-folder, relative-log, truncates-log, session-unchecked, no-remain-on-exit,
-start-unchecked, ssh-foreground, status-unrecorded, cache-removed, unwaited.
+start-unchecked, log-window, ssh-foreground, status-unrecorded, cache-removed, unwaited.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from forensics.text.lazy import lazy
 from forensics.text.shell import Command
 
 _WINDOWS = frozenset({"tail", "head", "grep"})
+_KEEPERS = frozenset({"docker", "podman", "nerdctl", "kubectl", "docker-compose"})
 _COUNT = lazy(r"-{1,2}(?:n|lines)?[= ]?(?P<count>\d{1,9})$")
 _VARIED = lazy(r"\$|%|\d{8}|`")
 _CACHE = lazy(r"torchinductor|inductor_cache|\.triton|triton_cache|torch_extensions|nv/ComputeCache|__pycache__")
@@ -38,6 +39,7 @@ def hazards(script: Script) -> Iterator[Found]:
     facts = _Whole.of(script)
     for scope in script.scopes:
         yield from _pipelines(scope)
+        yield from _cut_logs(scope)
         yield from _of_run(script, scope, facts)
         yield from _logs(scope, facts)
         yield from _sessions(scope, facts)
@@ -103,6 +105,15 @@ def _count(command: Command) -> int | None:
     after = option(command.words, "-n", "--lines")
     count = count or (after if after and after.lstrip("-").isdigit() else None)
     return int(count.lstrip("-")) if count else 10
+
+
+def _cut_logs(scope: Scope) -> Iterator[Found]:
+    """Yield what copies only the end of a log that is kept elsewhere: `journalctl -n 90`, `docker logs --tail 90`."""
+    for command in scope.commands:
+        reads = command.name == "journalctl" or (command.name in _KEEPERS and "logs" in command.words[1:4])
+        count = option(command.words, "-n", "--lines", "--tail") if reads else None
+        if count and count.isdigit():
+            yield command.line, "log-window", {"filter": command.name, "tail_lines": int(count)}
 
 
 def _of_run(script: Script, scope: Scope, facts: _Whole) -> Iterator[Found]:
