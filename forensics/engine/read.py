@@ -77,13 +77,12 @@ class Task:
 def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Executor | None = None) -> Seen:
     """Return what the sources say. Never raises on their content."""
     seen = Seen(found.root, notes=list(found.notes))
-    own = _anchors(book)
     total = sum(i.source.bytes for i in found.inputs)
     years = {i.source.path: _year(i) for i in found.inputs}
     common = next((y for y in years.values() if y), None)
     texts = max(1, sum(i.source.kind not in UNREAD for i in found.inputs))
     known = _variables(found.inputs)
-    setting = Setting(_literals(own), own, texts, total)
+    setting = Setting(literals(book), _anchors(book), texts, total)
     tasks: list[Task] = []
     for item in found.inputs:
         hints = known if item.source.kind == "launch-script" else NO_FIELDS
@@ -150,13 +149,13 @@ def _add(seen: Seen, heard: Heard) -> None:
         seen.times[path] = heard.times
 
 
-def _literals(own: Sequence[str]) -> dict[bytes, int]:
-    """Return what makes a line worth handing over: parsers' triggers, then rules' anchors."""
+def literals(book: Rulebook) -> dict[bytes, int]:
+    """Return what makes a line worth handing over, and how many lines after it: parsers' triggers, rules' anchors."""
     follow: dict[bytes, int] = {}
     for parser in LINE_PARSERS:
         for trigger in parser.triggers:
             follow[trigger.encode()] = max(follow.get(trigger.encode(), 0), parser.follow)
-    for anchor in own:
+    for anchor in _anchors(book):
         follow.setdefault(anchor.encode(), 0)
     return follow
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -59,7 +60,7 @@ def test_parts_cover_a_file_once(size: int) -> None:
     found = split(size)
     assert len(found) <= scan_parts.MOST_PARTS
     assert (found[0].start, found[-1].stop, found[-1].last) == (0, size, True)
-    assert all(a.stop == b.start for a, b in zip(found, found[1:], strict=False))
+    assert all(a.stop == b.start for a, b in pairwise(found))
 
 
 def log(lines: int) -> bytes:
