@@ -114,7 +114,7 @@ def _parts(item: Input, setting: Setting) -> Sequence[Part | None]:
     if item.plain_path is None or source.kind not in LOG_KINDS or source.pane_width or source.read == "skipped":
         return (None,)
     found = split(source.bytes) if budget(item, setting.step_cap) else []
-    return found if len(found) > 1 else (None,)
+    return found or (None,)
 
 
 def _together(setting: Setting, tasks: Sequence[Task], results: Iterator[Heard | PartMarks]) -> Iterator[Heard]:

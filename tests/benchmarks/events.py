@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from forensics.engine.marks import read_part
 from forensics.engine.read import literals
 from forensics.engine.reader import Reader
 from forensics.model import Context
 from forensics.rulebook.load import load
-from forensics.scan import Plan
+from forensics.scan import PartReader, Plan, split
 from forensics.sources import find
 
 
@@ -18,7 +19,13 @@ def main(path: str) -> None:
     counts: dict[str, int] = {}
     for item in find([path]).inputs:
         plan = Plan(literals(book), total_bytes=item.source.bytes)
-        heard = Reader(Context(item.source), (), 24_000).read(item, plan, plan.matcher)
+        context = Context(item.source)
+        assert item.plain_path is not None
+        found = [
+            read_part(PartReader(item.plain_path, part), part, plan, plan.matcher(), context, 1)
+            for part in split(item.source.bytes)
+        ]
+        heard = Reader(context, (), 24_000).join(item, found)
         for event in heard.events:
             counts[event.speaker] = counts.get(event.speaker, 0) + 1
     print(counts)  # noqa: T201
