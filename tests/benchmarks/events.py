@@ -28,7 +28,7 @@ def main(path: str) -> None:
         heard = Reader(context, (), 24_000).join(item, found)
         for event in heard.events:
             counts[event.speaker] = counts.get(event.speaker, 0) + 1
-    print(counts)  # noqa: T201
+    print(counts)
 
 
 if __name__ == "__main__":
