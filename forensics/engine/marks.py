@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from forensics.model import Context, Line, Record, Step
 from forensics.parsers.metrics import parse_step
-from forensics.scan import Floods, Hit, Matcher, Part, PartReader, Plan, Scan, Slot, Span
+from forensics.scan import Floods, Hit, Matcher, Part, PartReader, Plan, Scan, Shape, Slot, Span
 from forensics.text.prefix import peel
 
 _FIRST, _LAST = "first", "last"
@@ -21,7 +21,7 @@ class Mark:
     step: Step | None = None
     literal: bool = False
     end: int = 0
-    shape: bytes | None = None
+    shape: Shape | None = None
     exempt: bool = False
 
 

@@ -61,7 +61,7 @@ class Setting:
         """Return what the scan looks for."""
         share = min(1.0, MANY / self.texts)
         head = max(FEWEST_HEAD, round(HEAD_LINES * share))
-        alike = max(FEWEST_ALIKE, round(MOST_ALIKE * share * share))
+        alike = max(FEWEST_ALIKE, round(MOST_ALIKE * share))
         return Plan(self.follow, STEP_HINT, loss_key, total_bytes=self.total_bytes, head=head, alike=alike)
 
 
@@ -106,7 +106,10 @@ def perform(setting: Setting, task: Task) -> Heard | PartMarks:
     if task.part is None or item.plain_path is None:
         return Reader(task.context, setting.own, setting.step_cap).read(item, plan, plan.matcher)
     reader = PartReader(item.plain_path, task.part)
-    return read_part(reader, task.part, plan, plan.matcher(), task.context, budget(item, setting.step_cap))
+    found = read_part(reader, task.part, plan, plan.matcher(), task.context, budget(item, setting.step_cap))
+    if task.part.count > 1:
+        return found
+    return Reader(task.context, setting.own, setting.step_cap).join(item, [found])
 
 
 def _parts(item: Input, setting: Setting) -> Sequence[Part | None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forensics.model import Line
 from forensics.scan.engines import Matcher, matcher
-from forensics.scan.floods import MOST_ALIKE, Floods, shape
+from forensics.scan.floods import MOST_ALIKE, Floods, Shape, shape
 from forensics.scan.key import Learn, Slot
 from forensics.scan.parts import BLOCK, LONGEST_LINE
 from forensics.scan.places import after, characters, line_end, record_start
@@ -69,7 +69,7 @@ class Hit:
     literal: bool
     progress: bool
     end: int = 0
-    shape: bytes | None = None
+    shape: Shape | None = None
     exempt: bool = False
 
 
@@ -244,11 +244,11 @@ class Scan:
                 yield Hit(line, near >= 0, progress, self._end, shapes.get(start), exempt=start >= exempt)
         self._carry = self._left
 
-    def _marks(self, block: bytes, exempt: int, *, final: bool) -> tuple[dict[int, int], set[int], dict[int, bytes]]:
+    def _marks(self, block: bytes, exempt: int, *, final: bool) -> tuple[dict[int, int], set[int], dict[int, Shape]]:
         """Return record start -> records to hand over after it, the progress records to hand over, and shapes."""
         literal: dict[int, int] = {}
         steps: set[int] = set()
-        shapes: dict[int, bytes] = {}
+        shapes: dict[int, Shape] = {}
         held = -1
         for at, index in sorted(self._matcher.find(block)):
             start = record_start(block, at)
