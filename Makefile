@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export PIP_NO_INPUT := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors rules picture causes schema clean
+.PHONY: help demo test bench check lint types floors rules picture causes schema clean
 
 help:  ## say what the targets do
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null \
@@ -25,6 +25,9 @@ demo: $(VENV)/.run  ## install the program and let it read a run that died
 # The zone is not UTC, so that a time read in the machine's zone cannot pass for one in UTC.
 test: $(VENV)/.torch  ## run the tests; TESTS=tests/render runs some
 	TZ=Asia/Kolkata $(BIN)/python -m pytest $(TESTS)
+
+bench: $(VENV)/.dev  ## what it costs beside ripgrep; BENCH='--megabytes 1024 --files 512' for more data
+	$(BIN)/python -m tests.benchmarks $(BENCH)
 
 check: lint types floors rules  ## everything else that must hold: style, types, floors, rules
 

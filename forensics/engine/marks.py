@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from forensics.model import Context, Line, Record, Step
 from forensics.parsers.metrics import parse_step
-from forensics.scan import Floods, Hit, Matcher, Part, PartReader, Plan, Scan, Slot, Span
+from forensics.scan import Floods, Hit, Matcher, Part, PartReader, Plan, Scan, Shape, Slot, Span
 from forensics.text.prefix import peel
 
 _FIRST, _LAST = "first", "last"
@@ -21,7 +21,7 @@ class Mark:
     step: Step | None = None
     literal: bool = False
     end: int = 0
-    shape: bytes | None = None
+    shape: Shape | None = None
     exempt: bool = False
 
 
@@ -59,9 +59,16 @@ def remarkable(scan: Scan, context: Context) -> list[tuple[Slot, Mark]]:
     return [(slot, marked(Hit(line, literal=False, progress=True), context)) for slot, line in scan.remarkable]
 
 
-def counted(scan: Scan) -> Counts:
-    """Return what a scan has counted, once it is over."""
-    return Counts(scan.lines, scan.complete, scan.records, scan.repeats, scan.cut_lines + scan.split_lines, scan.tail)
+def counted(scan: Scan, split_lines: int = 0) -> Counts:
+    """Return what a scan has counted, once it is over; and how many lines its blocks had parted."""
+    return Counts(
+        scan.lines,
+        scan.complete,
+        scan.records,
+        scan.repeats,
+        scan.cut_lines + scan.split_lines + split_lines,
+        scan.tail,
+    )
 
 
 def read_part(reader: PartReader, part: Part, plan: Plan, matcher: Matcher, context: Context, budget: int) -> PartMarks:
@@ -71,8 +78,8 @@ def read_part(reader: PartReader, part: Part, plan: Plan, matcher: Matcher, cont
         plan, matcher, budget=max(1, budget // part.count) if budget else 0, size=part.stop - part.start, span=span
     )
     beyond = reader.beyond(reader.stop) if reader.stop is not None else iter(())
-    marks = tuple(marked(hit, context) for hit in scan.over(reader.chunks(), beyond))
-    return PartMarks(marks, tuple(remarkable(scan, context)), counted(scan), reader.why)
+    marks = tuple(marked(hit, context) for hit in scan.over_blocks(reader.blocks(), beyond))
+    return PartMarks(marks, tuple(remarkable(scan, context)), counted(scan, reader.split_lines), reader.why)
 
 
 def joined(parts: Sequence[PartMarks]) -> PartMarks:

@@ -61,7 +61,7 @@ class Setting:
         """Return what the scan looks for."""
         share = min(1.0, MANY / self.texts)
         head = max(FEWEST_HEAD, round(HEAD_LINES * share))
-        alike = max(FEWEST_ALIKE, round(MOST_ALIKE * share * share))
+        alike = max(FEWEST_ALIKE, round(MOST_ALIKE * share))
         return Plan(self.follow, STEP_HINT, loss_key, total_bytes=self.total_bytes, head=head, alike=alike)
 
 
@@ -77,13 +77,12 @@ class Task:
 def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Executor | None = None) -> Seen:
     """Return what the sources say. Never raises on their content."""
     seen = Seen(found.root, notes=list(found.notes))
-    own = _anchors(book)
     total = sum(i.source.bytes for i in found.inputs)
     years = {i.source.path: _year(i) for i in found.inputs}
     common = next((y for y in years.values() if y), None)
     texts = max(1, sum(i.source.kind not in UNREAD for i in found.inputs))
     known = _variables(found.inputs)
-    setting = Setting(_literals(own), own, texts, total)
+    setting = Setting(literals(book), _anchors(book), texts, total)
     tasks: list[Task] = []
     for item in found.inputs:
         hints = known if item.source.kind == "launch-script" else NO_FIELDS
@@ -107,7 +106,10 @@ def perform(setting: Setting, task: Task) -> Heard | PartMarks:
     if task.part is None or item.plain_path is None:
         return Reader(task.context, setting.own, setting.step_cap).read(item, plan, plan.matcher)
     reader = PartReader(item.plain_path, task.part)
-    return read_part(reader, task.part, plan, plan.matcher(), task.context, budget(item, setting.step_cap))
+    found = read_part(reader, task.part, plan, plan.matcher(), task.context, budget(item, setting.step_cap))
+    if task.part.count > 1:
+        return found
+    return Reader(task.context, setting.own, setting.step_cap).join(item, [found])
 
 
 def _parts(item: Input, setting: Setting) -> Sequence[Part | None]:
@@ -115,7 +117,7 @@ def _parts(item: Input, setting: Setting) -> Sequence[Part | None]:
     if item.plain_path is None or source.kind not in LOG_KINDS or source.pane_width or source.read == "skipped":
         return (None,)
     found = split(source.bytes) if budget(item, setting.step_cap) else []
-    return found if len(found) > 1 else (None,)
+    return found or (None,)
 
 
 def _together(setting: Setting, tasks: Sequence[Task], results: Iterator[Heard | PartMarks]) -> Iterator[Heard]:
@@ -150,13 +152,13 @@ def _add(seen: Seen, heard: Heard) -> None:
         seen.times[path] = heard.times
 
 
-def _literals(own: Sequence[str]) -> dict[bytes, int]:
-    """Return what makes a line worth handing over: parsers' triggers, then rules' anchors."""
+def literals(book: Rulebook) -> dict[bytes, int]:
+    """Return what makes a line worth handing over, and how many lines after it: parsers' triggers, rules' anchors."""
     follow: dict[bytes, int] = {}
     for parser in LINE_PARSERS:
         for trigger in parser.triggers:
             follow[trigger.encode()] = max(follow.get(trigger.encode(), 0), parser.follow)
-    for anchor in own:
+    for anchor in _anchors(book):
         follow.setdefault(anchor.encode(), 0)
     return follow
 

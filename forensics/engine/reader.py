@@ -23,8 +23,8 @@ FILE_CAP = 64 << 20
 """Bytes of an artefact that is read as a whole."""
 TABLE_CAP = 4 << 20
 """Bytes of a transcript or text in which tables of commands (df, sacct) are looked for; its lines are all read."""
-FEWEST, THINNED = 24, 6_000
-"""Progress records that are kept of a large source, about."""
+FEWEST = 24
+"""Progress records that are kept of a large source at least; a quarter of what is kept of a small one, about."""
 PACKED = 6
 """How many times its size a packed log unpacks to, where that is not known."""
 RECORD_BYTES = 160
@@ -56,7 +56,7 @@ class Heard:
 def budget(item: Input, step_cap: int) -> int:
     """Return how many of the progress records of a large source are kept, about; 0 of a small one: all."""
     size = size_of(item)
-    return min(max(FEWEST, step_cap // 2), THINNED) if size > RECORD_BYTES * step_cap else 0
+    return max(FEWEST, step_cap // 4) if size > RECORD_BYTES * step_cap else 0
 
 
 def size_of(item: Input) -> int:

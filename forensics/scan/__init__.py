@@ -5,15 +5,15 @@ hold a literal of a rule or of a parser, with their number, column and offset; t
 floors above confirm. See docs/decisions.md for what was measured.
 """
 
-from forensics.scan.anchors import required_literals
 from forensics.scan.engines import ENGINES, Matcher, matcher
-from forensics.scan.floods import MOST_ALIKE, Floods
+from forensics.scan.floods import MOST_ALIKE, Floods, Shape
 from forensics.scan.key import Key, Slot
 from forensics.scan.lines import HEAD_LINES, Hit, Plan, Scan, Span
 from forensics.scan.parts import Part, PartReader, split
 from forensics.scan.pick import pick
+from forensics.text.anchors import required_literals
 
 __all__ = [
     "ENGINES", "HEAD_LINES", "MOST_ALIKE", "Floods", "Hit", "Key", "Matcher", "Part", "PartReader", "Plan", "Scan",
-    "Slot", "Span", "matcher", "pick", "required_literals", "split",
+    "Shape", "Slot", "Span", "matcher", "pick", "required_literals", "split",
 ]  # fmt: skip

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-MOST_ALIKE = 1000
+MOST_ALIKE = 100
 """Lines of one shape that are handed over; a shape is the beginning of a line without its digits."""
-_SHAPE = 160
+MOST_LABELS = 1100
+"""Labels, such as ranks, of which one line more of each is handed over."""
+_SHAPE, _LABEL = 160, 20
 _MOST_SHAPES = 10_000
 _DIGITS = b"0123456789"
 
+Shape = tuple[bytes, bytes]
+"""What a line has in common with those that differ in their numbers only, and what stands before its first colon."""
 
-def shape(block: bytes, start: int = 0) -> bytes:
-    """Return what the line that begins at a place has in common with those that differ in their numbers only."""
-    return block[start : start + _SHAPE].partition(b"\n")[0].translate(None, _DIGITS)
+
+def shape(block: bytes, start: int = 0) -> Shape:
+    """Return the shape of the line that begins at a place, and its label: often the rank or the host."""
+    line = block[start : start + _SHAPE].partition(b"\n")[0]
+    return line.translate(None, _DIGITS), line[:_LABEL].partition(b":")[0]
 
 
 class Floods:
@@ -21,13 +27,20 @@ class Floods:
         self.dropped = 0
         self._most = most
         self._counts: dict[bytes, int] = {}
+        self._labels: dict[bytes, set[bytes]] = {}
 
-    def hold_back(self, shape: bytes) -> bool:
-        """Tell whether enough lines of that shape were seen already, and count this one."""
-        count = self._counts.get(shape, 0)
+    def hold_back(self, shape: Shape) -> bool:
+        """Tell whether enough lines of that shape, and one with that label, were seen already, and count this one."""
+        form, label = shape
+        count = self._counts.get(form, 0)
         if count >= self._most:
-            self.dropped += 1
-            return True
+            labels = self._labels[form]
+            if label in labels or len(labels) >= MOST_LABELS:
+                self.dropped += 1
+                return True
+            labels.add(label)
+            return False
         if count or len(self._counts) < _MOST_SHAPES:
-            self._counts[shape] = count + 1
+            self._counts[form] = count + 1
+            self._labels.setdefault(form, set()).add(label)
         return False

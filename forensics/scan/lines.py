@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forensics.model import Line
 from forensics.scan.engines import Matcher, matcher
-from forensics.scan.floods import MOST_ALIKE, Floods, shape
+from forensics.scan.floods import MOST_ALIKE, Floods, Shape, shape
 from forensics.scan.key import Learn, Slot
+from forensics.scan.parts import BLOCK, LONGEST_LINE
 from forensics.scan.places import after, characters, line_end, record_start
 
 if TYPE_CHECKING:
     from forensics.scan.thin import Thinning
 
-BLOCK = 1 << 20
-"""Bytes that are looked through at once: they stay in the cache of one core."""
 
-LONGEST_LINE = 16 << 20
-"""A line longer than this (bytes) is handed over in pieces, and `Scan.split_lines` counts it."""
 LONGEST_TEXT = 1 << 16
 """Bytes of one record that are decoded; `Scan.cut_lines` counts the records cut here."""
 HEAD_LINES = 60
@@ -72,7 +69,7 @@ class Hit:
     literal: bool
     progress: bool
     end: int = 0
-    shape: bytes | None = None
+    shape: Shape | None = None
     exempt: bool = False
 
 
@@ -138,9 +135,14 @@ class Scan:
         self._forced = 0
         self._last_bytes = b""
         self._floods = Floods(plan.alike) if budget else None
+        self._line_ends: Callable[[bytes], int] | None = None
+        if budget:
+            from forensics.scan.numbers import line_ends  # numpy takes longer to load than a small log to read
+
+            self._line_ends = line_ends
         self._thinning: Thinning | None = None
         if budget and plan.progress is not None and plan.learn is not None:
-            from forensics.scan.thin import Thinning  # numpy takes longer to load than a small log to read
+            from forensics.scan.thin import Thinning
 
             self._thinning = Thinning(plan.progress, plan.learn, budget, size, BLOCK, head=self._span.first)
 
@@ -154,17 +156,21 @@ class Scan:
         """How many lines were not handed over because many like them were."""
         return self._floods.dropped if self._floods else 0
 
-    def over(self, chunks: Iterable[bytes], beyond: Iterable[bytes] = ()) -> Iterator[Hit]:
-        """Yield the hits of the stream in order of offset.
+    def over(self, chunks: Iterable[bytes]) -> Iterator[Hit]:
+        """Yield the hits of the stream in order of offset."""
+        return self.over_blocks(self._cut(chunks))
+
+    def over_blocks(self, blocks: Iterable[bytes], beyond: Iterable[bytes] = ()) -> Iterator[Hit]:
+        """Yield the hits of a stream that comes in blocks of whole lines.
 
         What follows a literal at the end of a part stands in the next one: `beyond` begins there.
         """
-        for block, final in self._blocks(chunks):
+        for block, final in _marked(blocks):
             yield from self._in_block(block, final=final and self._span.last)
             if self._thinning is not None:
                 self.lines += self._thinning.see(block, self.bytes, self.lines, self._column)
             else:
-                self.lines += block.count(b"\n")
+                self.lines += self._count(block)
             self.bytes += len(block)
             self._column = characters(block[block.rfind(b"\n") + 1 :]) + (0 if b"\n" in block else self._column)
             self._last_bytes = (self._last_bytes + block[-TAIL_BYTES:])[-TAIL_BYTES:]
@@ -191,19 +197,11 @@ class Scan:
                 break
         self.lines, self.bytes = lines, offset
 
-    def _blocks(self, chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-        """Yield blocks of whole records, the same ones however the chunks are. The last is marked, and no mere rest."""
-        held = b""
-        for block in self._cut(chunks):
-            if held and len(block) >= TAIL:
-                yield held, False
-                held = block
-            else:
-                held += block
-        if held:
-            yield held, True
+    def _count(self, block: bytes) -> int:
+        return block.count(b"\n") if self._line_ends is None else self._line_ends(block)
 
     def _cut(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield blocks of whole records, the same ones however the chunks are."""
         size = min(BLOCK, LONGEST_LINE)
         parts: list[bytes] = []
         have, wanted = 0, size
@@ -246,11 +244,11 @@ class Scan:
                 yield Hit(line, near >= 0, progress, self._end, shapes.get(start), exempt=start >= exempt)
         self._carry = self._left
 
-    def _marks(self, block: bytes, exempt: int, *, final: bool) -> tuple[dict[int, int], set[int], dict[int, bytes]]:
+    def _marks(self, block: bytes, exempt: int, *, final: bool) -> tuple[dict[int, int], set[int], dict[int, Shape]]:
         """Return record start -> records to hand over after it, the progress records to hand over, and shapes."""
         literal: dict[int, int] = {}
         steps: set[int] = set()
-        shapes: dict[int, bytes] = {}
+        shapes: dict[int, Shape] = {}
         held = -1
         for at, index in sorted(self._matcher.find(block)):
             start = record_start(block, at)
@@ -314,6 +312,19 @@ class Scan:
             whole = True
             number += 1
             offset += len(part) + 1
+
+
+def _marked(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Yield blocks and whether each is the last; that one is no mere rest, where there is more."""
+    held = b""
+    for block in blocks:
+        if held and len(block) >= TAIL:
+            yield held, False
+            held = block
+        else:
+            held = held + block if held else block
+    if held:
+        yield held, True
 
 
 def _end(block: bytes, start: int) -> tuple[int, int]:

@@ -16,9 +16,15 @@ WIDTH = 16
 """Bytes of a number that are read; no trainer prints a longer mantissa."""
 _MARGIN = 48
 """Bytes that must stand behind a number, so that none is read beyond the end of a block."""
+_LINE_FEED = ord("\n")
 _BLANKS = 8
 _SPACE, _MINUS, _PLUS, _DOT, _ZERO = b" -+.0"
 _GROUPS = 64
+
+
+def line_ends(block: bytes) -> int:
+    """Count the line ends of a block."""
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == _LINE_FEED))
 
 
 def places(block: bytes, literal: bytes) -> Places:

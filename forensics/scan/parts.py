@@ -10,7 +10,10 @@ from pathlib import Path
 PART = 120 << 20
 """Bytes of a part, or more where a file would have more than `MOST_PARTS`."""
 MOST_PARTS = 16
-_BLOCK = 1 << 20
+BLOCK = 1 << 20
+"""Bytes that are looked through at once: they stay in the cache of one core."""
+LONGEST_LINE = 16 << 20
+"""A line longer than this (bytes) is handed over in pieces, which are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +43,31 @@ class PartReader:
     def __init__(self, path: Path, part: Part) -> None:
         self._path = path
         self.why = ""
+        self.split_lines = 0
         self.start = self._line_from(part.start) if part.index else 0
         self.stop = None if part.last else self._line_from(part.stop)
 
-    def chunks(self) -> Iterator[bytes]:
-        """Yield the bytes of the part; the first one is at `start`."""
-        at = self.start
-        for piece in self.beyond(at):
-            if self.stop is not None and at + len(piece) >= self.stop:
-                if at < self.stop:
-                    yield piece[: self.stop - at]
-                return
-            at += len(piece)
-            yield piece
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the bytes of the part in blocks of whole lines, the first one at `start`.
+
+        What a block leaves of its last line is read anew, which costs less than to copy it.
+        """
+        at, size = self.start, BLOCK
+        try:
+            with self._path.open("rb", buffering=0) as file:
+                while piece := _read(file.fileno(), at, size if self.stop is None else min(size, self.stop - at)):
+                    whole = len(piece) < size or at + len(piece) == self.stop
+                    # A final CR may be half of a CR LF, so it never ends a block.
+                    cut = len(piece) if whole else piece.rfind(b"\n") + 1 or piece.rfind(b"\r", 0, size - 1) + 1
+                    if not cut and size < LONGEST_LINE:
+                        size *= 2
+                        continue
+                    self.split_lines += not cut
+                    cut = cut or len(piece)
+                    yield piece[:cut]
+                    at, size = at + cut, BLOCK
+        except OSError as error:
+            self.why = f"reading stopped after {at} bytes: {error.strerror or error}"
 
     def _line_from(self, offset: int) -> int:
         """Return where the first line begins that begins at an offset or behind it, the end of the file at most."""
@@ -70,8 +85,16 @@ class PartReader:
         """Yield the bytes of the file from an offset on."""
         try:
             with self._path.open("rb", buffering=0) as file:
-                while piece := os.pread(file.fileno(), _BLOCK, offset):
+                while piece := os.pread(file.fileno(), BLOCK, offset):
                     yield piece
                     offset += len(piece)
         except OSError as error:
             self.why = f"reading stopped after {offset} bytes: {error.strerror or error}"
+
+
+def _read(descriptor: int, offset: int, size: int) -> bytes:
+    """Read so many bytes, fewer only at the end of the file."""
+    data = os.pread(descriptor, max(0, size), offset)
+    while 0 < len(data) < size and (more := os.pread(descriptor, size - len(data), offset + len(data))):
+        data += more
+    return data

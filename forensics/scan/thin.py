@@ -72,7 +72,7 @@ class Thinning:
         self._quarter = max(2, budget // 4)
         self._per_block = max(1, self._quarter * block // max(size, 1))
         self._budget = budget
-        self._stretch = max(block, size // 24)
+        self._stretch = max(block, size // min(24, max(2, budget // 256)))
         self._used = 0
         self._head = 0 if head else self._quarter
         self._shapes: set[bytes] = set()

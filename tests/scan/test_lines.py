@@ -133,7 +133,7 @@ def test_progress_is_thinned_but_never_loses_the_last_record_or_a_nan() -> None:
     assert scan.records == 100_000
 
 
-def test_a_line_that_repeats_itself_is_read_a_thousand_times() -> None:
+def test_a_line_that_repeats_itself_is_read_a_hundred_times() -> None:
     """A log in which every line is an error costs no more than its beginning and its end, and the scan counts the rest."""
     data = b"".join(b"error %d\n" % i for i in range(50_000)) + b"error of another kind\n"
     scan = Scan(Plan(WORDS), matcher(list(WORDS)), budget=100, size=len(data))
@@ -142,6 +142,15 @@ def test_a_line_that_repeats_itself_is_read_a_thousand_times() -> None:
     assert got[-2:] == ["error 49999", "error of another kind"]
     assert 50_001 <= len(got) + scan.repeats <= 50_001 + max(WORDS.values())
     assert scan.repeats > 40_000
+
+
+def test_of_each_rank_one_line_of_a_flood_is_read() -> None:
+    """Which ranks failed is told, however many times each of them says so."""
+    data = b"".join(b"[rank%d]: error %d\n" % (i % 700, i) for i in range(40_000)) + b"end\n" * 20_000
+    scan = Scan(Plan({b"error": 0}), matcher([b"error"]), budget=100, size=len(data))
+    got = [h.line.text for h in scan.over([data])]
+    assert {text.partition(":")[0] for text in got} == {f"[rank{i}]" for i in range(700)}
+    assert len(got) <= 800
 
 
 def test_a_monster_line_is_read_in_bounded_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,9 @@ from typing import Any
 SHORTEST = 4
 """An anchor shorter than this hits too much of a log to be of use."""
 
+FEW = 12
+"""More literals than this take longer to look for than many a pattern to try."""
+
 _Anchors = frozenset[str] | None
 
 
@@ -34,6 +37,19 @@ def required_literals(pattern: str) -> tuple[str, ...]:
     if found is None or min(map(len, found)) < SHORTEST:
         return ()
     return tuple(sorted(found))
+
+
+def quick_literals(pattern: str, flags: int) -> tuple[tuple[str, ...], bool]:
+    """Return a few literals of which every match has one, and whether they are in lower case because case is ignored.
+
+    Shorter ones will do than those that are looked for in a whole log.
+    """
+    tree = _p.parse(pattern, flags)
+    folded = bool(tree.state.flags & re.IGNORECASE)
+    found = _best(tree)
+    if found is None or len(found) > FEW or min(map(len, found)) < SHORTEST - 1:
+        return (), folded
+    return tuple(sorted(literal.lower() if folded else literal for literal in found)), folded
 
 
 def _best(sequence: Iterable[tuple[Any, Any]]) -> _Anchors:

@@ -1,0 +1,1 @@
+"""What the program costs beside ripgrep with the same patterns: `make bench`."""

@@ -1,0 +1,35 @@
+"""All events of one log, without its progress: `python -m tests.benchmarks.events PATH`."""
+
+from __future__ import annotations
+
+import sys
+
+from forensics.engine.marks import read_part
+from forensics.engine.read import literals
+from forensics.engine.reader import Reader
+from forensics.model import Context
+from forensics.rulebook.load import load
+from forensics.scan import PartReader, Plan, split
+from forensics.sources import find
+
+
+def main(path: str) -> None:
+    """Print how many events each speaker has."""
+    book = load()
+    counts: dict[str, int] = {}
+    for item in find([path]).inputs:
+        plan = Plan(literals(book), total_bytes=item.source.bytes)
+        context = Context(item.source)
+        assert item.plain_path is not None
+        found = [
+            read_part(PartReader(item.plain_path, part), part, plan, plan.matcher(), context, 1)
+            for part in split(item.source.bytes)
+        ]
+        heard = Reader(context, (), 24_000).join(item, found)
+        for event in heard.events:
+            counts[event.speaker] = counts.get(event.speaker, 0) + 1
+    print(counts)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
