@@ -14,7 +14,7 @@ from forensics.parsers.metrics import STEP_HINT, complete, parse_step
 from forensics.rulebook.lint import UNSPOKEN
 from forensics.rulebook.load import Rulebook
 from forensics.scan import Matcher, Plan, Scan
-from forensics.sources import Found, Input
+from forensics.sources import Found, Input, Watch
 from forensics.text.damage import rejoin
 from forensics.text.lazy import lazy_bytes
 from forensics.text.prefix import peel
@@ -55,9 +55,12 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0) -> Seen:
     texts = max(1, sum(i.source.kind not in _UNREAD for i in found.inputs))
     known = _variables(found.inputs)
     for item in found.inputs:
+        if found.watch.stopped:
+            seen.sources.append(found.watch.left_out(item.source))
+            continue
         hints = known if item.source.kind == "launch-script" else NO_FIELDS
         context = Context(item.source, years[item.source.path] or common, utc_offset_s, hints)
-        reader = _Reader(seen, context, own, max(500, STEP_CAP // texts))
+        reader = _Reader(seen, context, own, max(500, STEP_CAP // texts), found.watch)
         seen.sources.append(reader.read(item, plan, matcher))
     seen.events = told_apart(seen.events, seen.steps)
     seen.current = max((s.attempt for s in seen.sources), default=0)
@@ -125,11 +128,12 @@ class _Clock:
 class _Reader:
     """Reads one source into `seen`."""
 
-    def __init__(self, seen: Seen, context: Context, literals: Sequence[str], step_cap: int) -> None:
+    def __init__(self, seen: Seen, context: Context, literals: Sequence[str], step_cap: int, watch: Watch) -> None:
         self._seen = seen
         self._context = context
         self._literals = literals
         self._step_cap = step_cap
+        self._watch = watch
         self._steps: list[Step] = []
         self._events = 0
         self._dropped = 0
@@ -149,6 +153,7 @@ class _Reader:
             self._seen.notes.append(f"{source.path}: only the first {FILE_CAP >> 20} MiB of this artefact were read")
         if source.kind in _PURE:
             lines = item.read(FILE_CAP)
+            self._watch.saw(source.bytes)
             return self._done(replace(source, lines=lines.count(b"\n") + (not lines.endswith(b"\n") and bool(lines))))
         if source.pane_width:
             return self._wrapped(item, source.pane_width)
@@ -158,7 +163,7 @@ class _Reader:
 
     def _stream(self, item: Input, scan: Scan) -> Source:
         batch: list[Record] = []
-        for hit in scan.over(item.chunks()):
+        for hit in scan.over(self._watch.follow(item)):
             record = peel(hit.line, self._context)
             self._clock.see(record)
             if hit.progress:
@@ -170,7 +175,8 @@ class _Reader:
                 batch.append(record)
         self._parse(batch)
         path = item.source.path
-        self._seen.tails[path] = scan.tail
+        if path not in self._watch.cut:  # where reading was stopped says nothing of how the file ends
+            self._seen.tails[path] = scan.tail
         self._times += [t for line in scan.tail if (t := peel(line, self._context).time) is not None]
         source = replace(item.source, lines=scan.lines)
         if scan.cut_lines or scan.split_lines:
@@ -187,6 +193,7 @@ class _Reader:
     def _wrapped(self, item: Input, width: int) -> Source:
         """Read a terminal capture whose long lines were broken at the pane's width."""
         text = item.read(FILE_CAP).decode("utf-8", "replace")
+        self._watch.saw(item.source.bytes)
         physical = text.split("\n")
         last = len(physical) - (physical[-1] == "")
         records = []

@@ -2,5 +2,6 @@
 
 from forensics.sources.find import Found, SourceError, find, find_in_memory
 from forensics.sources.input import Input
+from forensics.sources.watch import Watch
 
-__all__ = ["Found", "Input", "SourceError", "find", "find_in_memory"]
+__all__ = ["Found", "Input", "SourceError", "Watch", "find", "find_in_memory"]

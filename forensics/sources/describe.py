@@ -49,15 +49,16 @@ def describe_plain(made: Input, file: BinaryIO, head: bytes, size: int) -> None:
     _fill(made, head, tail.rstrip(b"\0"), size, nuls)
 
 
-def describe_stream(made: Input, stored: int) -> None:
+def describe_stream(made: Input, stored: int, *, later: bool = False) -> None:
     """Describe a stream that has to be unpacked: all of it if small, else its head for now.
 
     Args:
         made: the input; its `source` is replaced.
         stored: how many bytes it takes where it is stored.
+        later: read no more than its head, whatever its size.
     """
     head = made.read(HEAD)
-    if stored > AT_ONCE:
+    if later or stored > AT_ONCE:
         _fill(made, head, b"", max(stored, len(head)), 0)
         made.measured = False
         return

@@ -7,6 +7,7 @@ next to each other, oldest first, and share one attempt number.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,9 @@ from forensics.sources.input import Input
 from forensics.sources.names import is_ignored
 from forensics.sources.runs import set_aside
 from forensics.sources.supervised import read_records
+from forensics.sources.watch import Watch
+
+_PIECE = 1 << 20
 
 MOST_STDIN = 256 << 20
 """Standard input and pipes cannot be read twice, so they are held in memory, up to this."""
@@ -41,19 +45,24 @@ class SourceError(Exception):
 
 @dataclass(slots=True)
 class Found:
-    """All inputs of a run in a stable order, what was left out in words, and the run's display path."""
+    """All inputs of a run in a stable order, what was left out in words, and the run's display path.
+
+    `watch` counts their reading, and can stop it.
+    """
 
     inputs: list[Input] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     root: str = ""
+    watch: Watch = field(default_factory=Watch)
 
 
-def find(paths: Sequence[str], stdin: BinaryIO | None = None) -> Found:
+def find(paths: Sequence[str], stdin: BinaryIO | None = None, watch: Watch | None = None) -> Found:
     """Find the evidence under the given paths.
 
     Args:
         paths: folders, single files, archives, and `-` for standard input.
         stdin: what `-` reads.
+        watch: is told what is found, and may stop it.
 
     Returns:
         The inputs, sorted by name; an empty folder gives none, and a note.
@@ -63,13 +72,13 @@ def find(paths: Sequence[str], stdin: BinaryIO | None = None) -> Found:
     """
     if not paths:
         raise SourceError("", "no path was given")
-    gathering = Gathering()
+    gathering = Gathering(watch=watch or Watch())
     distinct = tuple(dict.fromkeys(paths))
     for path in distinct:
         if path in {"-", "/dev/stdin"}:
             if stdin is None:
                 raise SourceError(path, "standard input is not available here")
-            gathering.add_bytes("-", _bounded(stdin, gathering, "standard input"))
+            _add_stream(gathering, stdin, "-", "standard input")
         else:
             _add_path(gathering, path, "" if len(distinct) == 1 else _label(path, distinct))
     root = ", ".join(distinct)
@@ -77,7 +86,9 @@ def find(paths: Sequence[str], stdin: BinaryIO | None = None) -> Found:
         gathering.notes.append(f"no evidence was found in {root}")
     read_records(gathering.inputs)
     notes = set_aside(gathering.inputs)
-    return Found(arrange(gathering.inputs), [*notes, *gathering.notes], root)
+    gathering.watch.files = len(gathering.inputs)
+    gathering.watch.expect(gathering.inputs)
+    return Found(arrange(gathering.inputs), [*notes, *gathering.notes], root, gathering.watch)
 
 
 def find_in_memory(files: Mapping[str, bytes]) -> Found:
@@ -101,11 +112,29 @@ def _label(path: str, paths: Sequence[str]) -> str:
     return name if name and sum(Path(other).name == name for other in paths) == 1 else path.rstrip("/") or path
 
 
-def _bounded(file: BinaryIO, gathering: Gathering, what: str) -> bytes:
-    data = file.read(MOST_STDIN + 1)
-    if len(data) > MOST_STDIN:
+def _add_stream(gathering: Gathering, file: BinaryIO, name: str, what: str) -> None:
+    """Take in what can be read only once: up to a limit, or as far as it came when it was stopped."""
+    taken = bytearray()
+    try:
+        while len(taken) <= MOST_STDIN and not gathering.watch.stopped:
+            with gathering.watch.waiting():
+                piece = file.read1(_PIECE) if isinstance(file, io.BufferedReader) else file.read(_PIECE)
+            if not piece:
+                break
+            taken += piece
+    except KeyboardInterrupt:
+        if not gathering.watch.stopped:
+            raise
+    if len(taken) > MOST_STDIN:
         gathering.notes.append(f"only the first {MOST_STDIN >> 20} MiB of {what} were read")
-    return data[:MOST_STDIN]
+        del taken[MOST_STDIN:]
+    before = len(gathering.inputs)
+    gathering.add_bytes(name, bytes(taken))
+    if gathering.watch.stopped:
+        # Only the waiting is over: what came so far is to be looked at.
+        gathering.watch.stopped = False
+        for made in gathering.inputs[before:]:
+            gathering.watch.end(made, len(taken))
 
 
 def _add_path(gathering: Gathering, path: str, label: str) -> None:
@@ -130,7 +159,7 @@ def _add_pipe(gathering: Gathering, path: str, name: str) -> None:
     """Read a pipe such as `<(kubectl logs pod)`; one that nobody writes to is empty, not waited for."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
         os.set_blocking(pipe.fileno(), True)
-        gathering.add_bytes(name, _bounded(pipe, gathering, name))
+        _add_stream(gathering, pipe, name, name)
 
 
 def _walk(gathering: Gathering, root: Path, label: str) -> None:

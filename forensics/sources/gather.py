@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from forensics.model import Source
-from forensics.sources.describe import AT_ONCE, describe_plain, describe_stream
+from forensics.sources.describe import describe_plain, describe_stream
 from forensics.sources.encoding import wide_encoding
 from forensics.sources.input import FileOpener, Input, bytes_opener, file_opener
 from forensics.sources.names import is_ignored
 from forensics.sources.sniff import HEAD
 from forensics.sources.unpack import Damage, is_packed, may_be_archive
+from forensics.sources.watch import STOPPED, Watch
 
 if TYPE_CHECKING:  # tarfile and zipfile load only where there is an archive
     from forensics.sources.archive import Member
@@ -34,16 +35,25 @@ class Gathering:
 
     inputs: list[Input] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    watch: Watch = field(default_factory=Watch)
     unpacked: int = 0
 
     def is_full(self, name: str) -> bool:
         """Tell, and note once, that no more files are taken in."""
+        self.watch.files = len(self.inputs)
+        if self.watch.stopped:
+            self.note_once(f"{name}: {STOPPED} before all files were found")
+            return True
         if len(self.inputs) < MOST_FILES:
             return False
-        note = f"{name}: more than {MOST_FILES} files, the rest was not read"
-        if not any(kept.endswith("files, the rest was not read") for kept in self.notes):
-            self.notes.append(note)
+        self.note_once(f"{name}: more than {MOST_FILES} files, the rest was not read")
         return True
+
+    def note_once(self, note: str) -> None:
+        """Add a note, unless the same was noted of another name."""
+        said = note.rpartition(": ")[2]
+        if not any(kept.endswith(said) for kept in self.notes):
+            self.notes.append(note)
 
     def add_file(self, path: Path, name: str, status: os.stat_result) -> None:
         """Take in a regular file on disk.
@@ -132,7 +142,7 @@ class Gathering:
                 return
         made = Input(Source(name, "text", member.size, mtime=member.mtime), member.opener, measured=False)
         self.unpacked += member.size
-        describe_stream(made, member.size if self.unpacked <= _UNPACKED_AT_ONCE else AT_ONCE + 1)
+        describe_stream(made, member.size, later=self.unpacked > _UNPACKED_AT_ONCE)
         self.inputs.append(made)
 
 

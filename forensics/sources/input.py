@@ -35,12 +35,15 @@ class Input:
 
     `plain_path` names the file on disk whose bytes are exactly those of `chunks`,
     for readers that want to split a large file; None for anything packed or transcoded.
+    `position` is how far the latest reading has come, in the unit of `source.bytes`: of a
+    packed stream that was not measured yet that is what it takes where it is stored.
     """
 
     source: Source
     opener: Opener = field(repr=False)
     plain_path: Path | None = None
     measured: bool = True
+    position: int = 0
 
     @classmethod
     def from_bytes(cls, path: str, data: bytes) -> Input:
@@ -76,6 +79,7 @@ class Input:
                     kept = piece.rstrip(b"\0")
                     nuls = nuls + len(piece) if not kept else len(piece) - len(kept)
                     total += len(piece)
+                    self.position = total if self.measured else damage.taken
                     yield piece
         except (OSError, ValueError, EOFError, MemoryError) as error:
             damage.note(f"reading stopped after {total} bytes: {error}")

@@ -32,10 +32,14 @@ class Readable(Protocol):
 
 @dataclass(slots=True)
 class Damage:
-    """What could not be read of a stream, in words; `cut` says that its end is missing."""
+    """What could not be read of a stream, in words; `cut` says that its end is missing.
+
+    `taken` counts the bytes read so far where the stream is stored: packed, if it is.
+    """
 
     why: str = ""
     cut: bool = False
+    taken: int = 0
 
     def note(self, why: str, *, cut: bool = True) -> None:
         """Add a reason."""
@@ -243,6 +247,7 @@ def unpack(blocks: Iterator[bytes], damage: Damage) -> Iterator[bytes]:
         nonlocal count
         for block in blocks:
             count += len(block)
+            damage.taken = count  # not a sum: a member of an archive passes through here twice
             yield block
 
     stream: Iterator[bytes] = counted()
