@@ -1,4 +1,4 @@
-"""From paths to inputs: walks folders without ever leaving them.
+"""From paths to inputs.
 
 A rotated log (`train.log.2.gz`, `train.log.1`, `train.log`) stays several inputs, one a
 part: a report must name the path and the line that a person can open. The parts stand
@@ -21,6 +21,7 @@ from forensics.sources.input import Input
 from forensics.sources.names import is_ignored
 from forensics.sources.runs import set_aside
 from forensics.sources.supervised import read_records
+from forensics.sources.walk import walk
 from forensics.sources.watch import Watch
 
 _PIECE = 1 << 20
@@ -88,7 +89,7 @@ def find(paths: Sequence[str], stdin: BinaryIO | None = None, watch: Watch | Non
     notes = set_aside(gathering.inputs)
     gathering.watch.files = len(gathering.inputs)
     gathering.watch.expect(gathering.inputs)
-    return Found(arrange(gathering.inputs), [*notes, *gathering.notes], root, gathering.watch)
+    return Found(arrange(gathering.inputs), [*notes, *gathering.told()], root, gathering.watch)
 
 
 def find_in_memory(files: Mapping[str, bytes]) -> Found:
@@ -103,7 +104,7 @@ def find_in_memory(files: Mapping[str, bytes]) -> Found:
             gathering.add_bytes(path, files[path])
     read_records(gathering.inputs)
     notes = set_aside(gathering.inputs)
-    return Found(arrange(gathering.inputs), [*notes, *gathering.notes])
+    return Found(arrange(gathering.inputs), [*notes, *gathering.told()])
 
 
 def _label(path: str, paths: Sequence[str]) -> str:
@@ -143,7 +144,7 @@ def _add_path(gathering: Gathering, path: str, label: str) -> None:
         status = Path(path).stat()
         if stat.S_ISDIR(status.st_mode):
             os.scandir(path).close()
-            _walk(gathering, Path(path), label)
+            walk(gathering, Path(path), label)
         elif stat.S_ISREG(status.st_mode):
             gathering.add_file(Path(path), label or Path(path).name, status)
         elif stat.S_ISFIFO(status.st_mode):
@@ -160,50 +161,3 @@ def _add_pipe(gathering: Gathering, path: str, name: str) -> None:
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
         os.set_blocking(pipe.fileno(), True)
         _add_stream(gathering, pipe, name, name)
-
-
-def _walk(gathering: Gathering, root: Path, label: str) -> None:
-    """Take in a folder's files, its own before those of its folders."""
-    real = os.path.realpath(root)
-    folders = [root]
-    while folders:
-        folder = folders.pop(0)
-        try:
-            with os.scandir(folder) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError as error:
-            gathering.notes.append(f"{_shown(folder, root)}: not read ({(error.strerror or str(error)).lower()})")
-            continue
-        for entry in entries:
-            shown = _shown(Path(entry.path), root)
-            if is_ignored(shown):
-                continue
-            if entry.is_symlink():
-                _note_link(gathering, entry.path, shown, real)
-            elif entry.is_dir(follow_symlinks=False):
-                if not is_ignored(f"{shown}/file"):
-                    folders.append(Path(entry.path))
-            elif not entry.is_file(follow_symlinks=False):
-                gathering.notes.append(f"{shown}: a pipe, socket or device, not read")
-            elif gathering.is_full(str(root)):
-                return
-            else:
-                name = f"{label}/{shown}" if label else shown
-                try:
-                    gathering.add_file(Path(entry.path), name, entry.stat(follow_symlinks=False))
-                except OSError as error:
-                    gathering.add_unreadable(name, error)
-
-
-def _shown(path: Path, root: Path) -> str:
-    """A path relative to the run, as valid text even where the file's name is none."""
-    return os.fsencode(path.relative_to(root).as_posix()).decode("utf-8", "replace")
-
-
-def _note_link(gathering: Gathering, path: str, shown: str, root: str) -> None:
-    """A link inside the run leads to what is read anyway; one that leaves it is not followed."""
-    target = Path(os.path.realpath(path))
-    if not target.exists():
-        gathering.notes.append(f"{shown}: a link to nothing")
-    elif target != Path(root) and Path(root) not in target.parents:
-        gathering.notes.append(f"{shown}: a link out of the folder, not followed")

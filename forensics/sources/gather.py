@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,18 +13,21 @@ from typing import TYPE_CHECKING, BinaryIO
 from forensics.model import Source
 from forensics.sources.describe import describe_plain, describe_stream
 from forensics.sources.encoding import wide_encoding
-from forensics.sources.input import FileOpener, Input, bytes_opener, file_opener
+from forensics.sources.input import FileOpener, Input, bytes_opener, file_opener, open_regular
 from forensics.sources.names import is_ignored
+from forensics.sources.room import KEPT_IN_ALL, Budget, Room
 from forensics.sources.sniff import HEAD
 from forensics.sources.unpack import Damage, is_packed, may_be_archive
 from forensics.sources.watch import STOPPED, Watch
 
 if TYPE_CHECKING:  # tarfile and zipfile load only where there is an archive
-    from forensics.sources.archive import Member
+    from forensics.sources.listing import Member
 
 MOST_FILES = 20_000
 DEPTH = 2
-NESTED = 64 << 20
+EXAMPLES = 20
+"""Files left out for one reason that are named; of further ones there is a count."""
+NESTED = 32 << 20
 """The largest archive inside an archive that is opened; it is held in memory."""
 
 _UNPACKED_AT_ONCE = 1 << 30
@@ -37,6 +41,19 @@ class Gathering:
     notes: list[str] = field(default_factory=list)
     watch: Watch = field(default_factory=Watch)
     unpacked: int = 0
+    room: Room = field(default_factory=Room)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def told(self) -> list[str]:
+        """Return all notes, with the counts of what was left out beyond the examples."""
+        more = {why: count - EXAMPLES for why, count in self.left_out.items() if count > EXAMPLES}
+        return [*self.notes, *(f"{count} more of these: {why}" for why, count in more.items())]
+
+    def leave_out(self, name: str, why: str) -> None:
+        """Note what is there and not read: the first ones by name, as many as there may be by count."""
+        self.left_out[why] += 1
+        if self.left_out[why] <= EXAMPLES:
+            self.notes.append(f"{name}: {why}")
 
     def is_full(self, name: str) -> bool:
         """Tell, and note once, that no more files are taken in."""
@@ -68,7 +85,7 @@ class Gathering:
         """
 
         def opener() -> BinaryIO:
-            return path.open("rb")
+            return open_regular(path)
 
         with opener() as file:
             head = file.read(HEAD)
@@ -76,7 +93,7 @@ class Gathering:
             return
         packed = is_packed(head)
         source = Source(name, "text", status.st_size, mtime=status.st_mtime)
-        made = Input(source, file_opener(path), measured=not packed)
+        made = Input(source, file_opener(path, status.st_size), measured=not packed)
         if packed:
             describe_stream(made, status.st_size)
         else:
@@ -86,10 +103,12 @@ class Gathering:
                 made.plain_path = path
         self.inputs.append(made)
 
-    def add_bytes(self, name: str, data: bytes, depth: int = 0, mtime: float | None = None) -> None:
-        """Take in a file held in memory."""
+    def add_bytes(
+        self, name: str, data: bytes, depth: int = 0, mtime: float | None = None, budget: Budget | None = None
+    ) -> None:
+        """Take in a file held in memory; `budget` is that of the archive it was in."""
         head = data[:HEAD]
-        if self._add_archive(name, head, partial(io.BytesIO, data), depth):
+        if self._add_archive(name, head, partial(io.BytesIO, data), depth, budget):
             return
         packed = is_packed(head)
         made = Input(Source(name, "text", len(data), mtime=mtime), bytes_opener(data), measured=not packed)
@@ -102,10 +121,12 @@ class Gathering:
     def add_unreadable(self, name: str, error: OSError) -> None:
         """List a file that is there but cannot be read."""
         why = (error.strerror or str(error)).lower()
-        self.notes.append(f"{name}: not read ({why})")
+        self.leave_out(name, f"not read ({why})")
         self.inputs.append(Input(Source(name, "text", 0, read="skipped", why=why), lambda _: iter(())))
 
-    def _add_archive(self, name: str, head: bytes, opener: FileOpener, depth: int) -> bool:
+    def _add_archive(
+        self, name: str, head: bytes, opener: FileOpener, depth: int, budget: Budget | None = None
+    ) -> bool:
         """Take in the members of a file that is an archive; False where it is none."""
         if not may_be_archive(head):
             return False
@@ -117,7 +138,7 @@ class Gathering:
         if depth >= DEPTH:
             self.notes.append(f"{name}: an archive {DEPTH} archives deep, not opened")
             return True
-        listing = list_members(kind, opener)
+        listing = list_members(kind, opener, budget, self.room)
         if listing.damage.why:
             self.notes.append(f"{name}: {listing.damage.why}")
         if not listing.members and listing.damage.cut:
@@ -128,17 +149,22 @@ class Gathering:
                 continue
             if self.is_full(name):
                 break
-            self._add_member(f"{name}!{member.name}", member, depth)
+            self._add_member(f"{name}!{member.name}", member, depth, listing.budget)
         return True
 
-    def _add_member(self, name: str, member: Member, depth: int) -> None:
+    def _add_member(self, name: str, member: Member, depth: int, budget: Budget) -> None:
         head = _first(member, HEAD)
         if may_be_archive(head):
             from forensics.sources.archive import archive_kind
 
             data = _first(member, NESTED)
             if archive_kind(name, partial(io.BytesIO, data)) is not None:
-                self.add_bytes(name, data, depth + 1, member.mtime)
+                if self.room.keep(len(data)):
+                    self.add_bytes(name, data, depth + 1, member.mtime, budget)
+                else:
+                    self.leave_out(
+                        name, f"an archive inside an archive, beyond the {KEPT_IN_ALL >> 20} MiB held of them"
+                    )
                 return
         made = Input(Source(name, "text", member.size, mtime=member.mtime), member.opener, measured=False)
         self.unpacked += member.size

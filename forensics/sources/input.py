@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,7 +13,7 @@ from typing import BinaryIO
 
 from forensics.model import Read, Source, State
 from forensics.sources.encoding import transcode
-from forensics.sources.unpack import Damage, decompress
+from forensics.sources.unpack import Damage, decompress, steady, unpack
 
 CHUNK = 1 << 20
 NUL_TAIL = 16
@@ -108,12 +111,25 @@ class Input:
         self.source = source
 
 
-def file_opener(path: Path) -> Opener:
-    """Read a file on disk, unpacked."""
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file, and nothing that has taken its place since it was found.
+
+    Raises:
+        OSError: it cannot be opened, or is none: opening a pipe would wait for its writer.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "no longer a regular file", str(path))
+    return io.BufferedReader(file, CHUNK >> 2)
+
+
+def file_opener(path: Path, size: int) -> Opener:
+    """Read a file on disk, unpacked, as it was when it had that size."""
 
     def opened(damage: Damage) -> Iterator[bytes]:
-        with path.open("rb", buffering=0) as file:
-            yield from transcode(decompress(file, damage))
+        with open_regular(path) as file:
+            yield from transcode(unpack(steady(file, size, damage), damage))
 
     return opened
 
