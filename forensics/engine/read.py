@@ -158,7 +158,7 @@ class _Reader:
         if source.pane_width:
             return self._wrapped(item, source.pane_width)
         scan = Scan(plan, matcher)
-        scan.stride = max(1, source.bytes // (RECORD_BYTES * self._step_cap))
+        scan.stride = max(1, (source.bytes - source.nul_bytes) // (RECORD_BYTES * self._step_cap))
         return self._stream(item, scan)
 
     def _stream(self, item: Input, scan: Scan) -> Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, BinaryIO
 from forensics.model import Source
 from forensics.sources.describe import describe_plain, describe_stream
 from forensics.sources.encoding import wide_encoding
+from forensics.sources.holes import data_end
 from forensics.sources.input import FileOpener, Input, bytes_opener, file_opener, open_regular
 from forensics.sources.names import is_ignored
 from forensics.sources.room import KEPT_IN_ALL, Budget, Room
 from forensics.sources.sniff import HEAD
 from forensics.sources.unpack import Damage, is_packed, may_be_archive
 from forensics.sources.watch import STOPPED, Watch
+from forensics.text.sizes import format_size
 
 if TYPE_CHECKING:  # tarfile and zipfile load only where there is an archive
     from forensics.sources.listing import Member
@@ -89,17 +91,21 @@ class Gathering:
 
         with opener() as file:
             head = file.read(HEAD)
+            end = data_end(file, status.st_size)
         if self._add_archive(name, head, opener, depth=0):
             return
         packed = is_packed(head)
         source = Source(name, "text", status.st_size, mtime=status.st_mtime)
-        made = Input(source, file_opener(path, status.st_size), measured=not packed)
+        if hole := status.st_size - end:
+            why = f"its last {format_size(hole)} are a hole, NUL bytes that were never written, and were not read"
+            source = replace(source, read="partial", why=why)
+        made = Input(source, file_opener(path, end, status.st_size), measured=not packed)
         if packed:
             describe_stream(made, status.st_size)
         else:
             with opener() as file:
-                describe_plain(made, file, head, status.st_size)
-            if wide_encoding(head) is None:
+                describe_plain(made, file, head, status.st_size, end)
+            if wide_encoding(head) is None and end == status.st_size:
                 made.plain_path = path
         self.inputs.append(made)
 

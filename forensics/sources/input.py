@@ -124,12 +124,12 @@ def open_regular(path: Path) -> BinaryIO:
     return io.BufferedReader(file, CHUNK >> 2)
 
 
-def file_opener(path: Path, size: int) -> Opener:
-    """Read a file on disk, unpacked, as it was when it had that size."""
+def file_opener(path: Path, end: int, size: int) -> Opener:
+    """Read the first `end` bytes of a file on disk, unpacked, as it was when it had that size."""
 
     def opened(damage: Damage) -> Iterator[bytes]:
         with open_regular(path) as file:
-            yield from transcode(unpack(steady(file, size, damage), damage))
+            yield from transcode(unpack(steady(file, end, size, damage), damage))
 
     return opened
 

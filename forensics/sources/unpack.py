@@ -218,13 +218,13 @@ def file_blocks(file: Readable) -> Iterator[bytes]:
         yield block
 
 
-def steady(file: BinaryIO, size: int, damage: Damage) -> Iterator[bytes]:
-    """Yield a file's bytes up to the size that it had when it was found.
+def steady(file: BinaryIO, end: int, size: int, damage: Damage) -> Iterator[bytes]:
+    """Yield a file's bytes up to an end that was found when it had that size.
 
     A run that goes on may write as fast as it is read, so that its log would never end; and what
     was found out about the log's end holds for that size only.
     """
-    left = size
+    left = end
     while left > 0 and (block := file.read(min(BLOCK, left))):
         left -= len(block)
         yield block

@@ -56,7 +56,7 @@ class Watch:
 
     def expect(self, inputs: Iterable[Input]) -> None:
         """Count what there is to read of sources that were found."""
-        self.expected += sum(made.source.bytes for made in inputs if made.source.read != "skipped")
+        self.expected += sum(_written(made.source) for made in inputs if made.source.read != "skipped")
 
     def saw(self, count: int) -> None:
         """Count bytes that were read; any thread may call it."""
@@ -71,7 +71,7 @@ class Watch:
     def follow(self, made: Input) -> Iterator[bytes]:
         """Yield the content of a source, counting it, up to the end of the line in which a stop falls."""
         self.name = made.source.path
-        planned, counted = made.source.bytes, 0
+        planned, counted = _written(made.source), 0
         for piece in made.chunks():
             if self.stopped:
                 line = piece.find(b"\n") + 1
@@ -105,7 +105,10 @@ class Watch:
         unread = sum(source.why == STOPPED for source in sources)
         if not unread and not self.cut:
             return ""
-        return (
-            f"partial: {STOPPED} after {format_size(self.seen)} of {format_size(self.expected)}; of {self.files} files "
-            f"{unread} were not read and {len(self.cut)} only in part, so the run cannot be judged as a whole"
-        )
+        known = f" of {format_size(self.expected)}" if self.seen < self.expected else ""
+        files = f"of {self.files} files {unread} were not read and {len(self.cut)} only in part"
+        return f"partial: {STOPPED} after {format_size(self.seen)}{known}; {files}, so the run cannot be judged"
+
+
+def _written(source: Source) -> int:
+    return source.bytes - source.nul_bytes  # those at the end may be a hole, which nobody reads
