@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # tarfile and zipfile load only where there is an archive
 
 MOST_FILES = 20_000
 DEPTH = 2
-EXAMPLES = 20
+EXAMPLES = 8
 """Files left out for one reason that are named; of further ones there is a count."""
 NESTED = 32 << 20
 """The largest archive inside an archive that is opened; it is held in memory."""
@@ -146,7 +146,7 @@ class Gathering:
             return True
         listing = list_members(kind, opener, budget, self.room)
         if listing.damage.why:
-            self.notes.append(f"{name}: {listing.damage.why}")
+            self.leave_out(name, listing.damage.why)
         if not listing.members and listing.damage.cut:
             source = Source(name, "binary", len(head), state="cut", read="partial", why=listing.damage.why)
             self.inputs.append(Input(source, lambda _: iter(())))
