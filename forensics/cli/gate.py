@@ -143,7 +143,9 @@ def _baseline(path: Path, *, fresh: bool) -> Baseline:
 
 def _base(paths: Sequence[str]) -> str:
     """Return the folder that evidence paths are relative to, seen from the working directory where it lies below."""
-    if len(paths) != 1 or paths[0] == STDOUT:
+    from forensics.sources import is_remote
+
+    if len(paths) != 1 or paths[0] == STDOUT or is_remote(paths[0]):
         return ""
     path = Path(paths[0])
     folder = path if path.is_dir() else path.parent

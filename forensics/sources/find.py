@@ -16,32 +16,21 @@ from pathlib import Path
 from typing import BinaryIO
 
 from forensics.sources.attempts import arrange
+from forensics.sources.errors import SourceError
 from forensics.sources.gather import Gathering
 from forensics.sources.input import Input
 from forensics.sources.names import is_ignored
 from forensics.sources.runs import set_aside
 from forensics.sources.supervised import read_records
+from forensics.sources.unpack import is_packed
 from forensics.sources.walk import walk
 from forensics.sources.watch import Watch
+from forensics.text.urls import redacted, scheme
 
 _PIECE = 1 << 20
 
 MOST_STDIN = 256 << 20
 """Standard input and pipes cannot be read twice, so they are held in memory, up to this."""
-
-
-class SourceError(Exception):
-    """The user named something that cannot be analysed.
-
-    Attributes:
-        path: what was named.
-        message: what is wrong with it, in words for the user.
-    """
-
-    def __init__(self, path: str, message: str) -> None:
-        super().__init__(f"{path}: {message}" if path else message)
-        self.path = path
-        self.message = message
 
 
 @dataclass(slots=True)
@@ -61,7 +50,7 @@ def find(paths: Sequence[str], stdin: BinaryIO | None = None, watch: Watch | Non
     """Find the evidence under the given paths.
 
     Args:
-        paths: folders, single files, archives, and `-` for standard input.
+        paths: folders, single files, archives, addresses of such elsewhere, and `-` for standard input.
         stdin: what `-` reads.
         watch: is told what is found, and may stop it.
 
@@ -81,8 +70,14 @@ def find(paths: Sequence[str], stdin: BinaryIO | None = None, watch: Watch | Non
                 raise SourceError(path, "standard input is not available here")
             _add_stream(gathering, stdin, "-", "standard input")
         else:
-            _add_path(gathering, path, "" if len(distinct) == 1 else _label(path, distinct))
-    root = ", ".join(distinct)
+            label = "" if len(distinct) == 1 else _label(path, distinct)
+            if is_remote(path):
+                from forensics.sources.remote import add_remote  # loads fsspec, which few need
+
+                add_remote(gathering, path, label, _add_stream)
+            else:
+                _add_path(gathering, path, label)
+    root = ", ".join(map(redacted, distinct))
     if not gathering.inputs:
         gathering.notes.append(f"no evidence was found in {root}")
     read_records(gathering.inputs)
@@ -107,10 +102,17 @@ def find_in_memory(files: Mapping[str, bytes]) -> Found:
     return Found(arrange(gathering.inputs), [*notes, *gathering.told()])
 
 
+def is_remote(path: str) -> bool:
+    """Tell whether a path is an address of something elsewhere, and not a file here that is called like one."""
+    return bool(scheme(path)) and not os.path.lexists(path)
+
+
 def _label(path: str, paths: Sequence[str]) -> str:
     """How a path among several is shown: its own name, or as given where names collide."""
-    name = Path(path).name
-    return name if name and sum(Path(other).name == name for other in paths) == 1 else path.rstrip("/") or path
+    shown = redacted(path)
+    name = Path(shown).name
+    alone = sum(Path(redacted(other)).name == name for other in paths) == 1
+    return name if name and alone else shown.rstrip("/") or shown
 
 
 def _add_stream(gathering: Gathering, file: BinaryIO, name: str, what: str) -> None:
@@ -129,6 +131,8 @@ def _add_stream(gathering: Gathering, file: BinaryIO, name: str, what: str) -> N
     if len(taken) > MOST_STDIN:
         gathering.notes.append(f"only the first {MOST_STDIN >> 20} MiB of {what} were read")
         del taken[MOST_STDIN:]
+    if gathering.watch.stopped and not is_packed(bytes(taken[:64])):
+        del taken[taken.rfind(b"\n") + 1 :]  # half a line would look like damage
     before = len(gathering.inputs)
     gathering.add_bytes(name, bytes(taken))
     if gathering.watch.stopped:

@@ -8,13 +8,13 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from forensics.model import Source
 from forensics.sources.describe import describe_plain, describe_stream
 from forensics.sources.encoding import wide_encoding
 from forensics.sources.holes import data_end
-from forensics.sources.input import FileOpener, Input, bytes_opener, file_opener, open_regular
+from forensics.sources.input import FileOpener, Input, Opener, bytes_opener, file_opener, open_regular, stream_opener
 from forensics.sources.names import is_ignored
 from forensics.sources.room import KEPT_IN_ALL, Budget, Room
 from forensics.sources.sniff import HEAD
@@ -85,29 +85,41 @@ class Gathering:
         Raises:
             OSError: it cannot be opened or read.
         """
-
-        def opener() -> BinaryIO:
-            return open_regular(path)
-
-        with opener() as file:
-            head = file.read(HEAD)
+        with open_regular(path) as file:
             end = data_end(file, status.st_size)
-        if self._add_archive(name, head, opener, depth=0):
-            return
-        packed = is_packed(head)
         source = Source(name, "text", status.st_size, mtime=status.st_mtime)
         if hole := status.st_size - end:
             why = f"its last {format_size(hole)} are a hole, NUL bytes that were never written, and were not read"
             source = replace(source, read="partial", why=why)
-        made = Input(source, file_opener(path, end, status.st_size), measured=not packed)
+        made = self._add(source, partial(open_regular, path), file_opener(path, end, status.st_size), end)
+        if made is not None and not hole:
+            made.plain_path = path
+
+    def add_opened(self, name: str, opener: FileOpener, size: int, mtime: float | None) -> None:
+        """Take in a file that can be opened anew and sought, wherever it is.
+
+        Raises:
+            OSError: it cannot be opened or read.
+        """
+        made = self._add(Source(name, "text", size, mtime=mtime), opener, stream_opener(opener), size)
+        if made is not None:
+            made.sought = opener
+
+    def _add(self, source: Source, opener: FileOpener, reader: Opener, end: int) -> Input | None:
+        """Take in a file; return its input where that has the file's very bytes."""
+        with opener() as file:
+            head = file.read(HEAD)
+        if self._add_archive(source.path, head, opener, depth=0):
+            return None
+        packed = is_packed(head)
+        made = Input(source, reader, measured=not packed)
         if packed:
-            describe_stream(made, status.st_size)
+            describe_stream(made, source.bytes)
         else:
             with opener() as file:
-                describe_plain(made, file, head, status.st_size, end)
-            if wide_encoding(head) is None and end == status.st_size:
-                made.plain_path = path
+                describe_plain(made, file, head, source.bytes, end)
         self.inputs.append(made)
+        return None if packed or wide_encoding(head) is not None else made
 
     def add_bytes(
         self, name: str, data: bytes, depth: int = 0, mtime: float | None = None, budget: Budget | None = None

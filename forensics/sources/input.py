@@ -8,6 +8,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,6 +39,7 @@ class Input:
 
     `plain_path` names the file on disk whose bytes are exactly those of `chunks`,
     for readers that want to split a large file; None for anything packed or transcoded.
+    `sought` opens such a file elsewhere, at any position of which one can read.
     `position` is how far the latest reading has come, in the unit of `source.bytes`: of a
     packed stream that was not measured yet that is what it takes where it is stored.
     """
@@ -46,6 +48,7 @@ class Input:
     opener: Opener = field(repr=False)
     plain_path: Path | None = None
     measured: bool = True
+    sought: FileOpener | None = field(default=None, repr=False)
     position: int = 0
 
     @classmethod
@@ -134,10 +137,16 @@ def file_opener(path: Path, end: int, size: int) -> Opener:
     return opened
 
 
-def bytes_opener(data: bytes) -> Opener:
-    """Read bytes in memory, unpacked."""
+def stream_opener(opener: FileOpener) -> Opener:
+    """Read a file that does not change, unpacked."""
 
     def opened(damage: Damage) -> Iterator[bytes]:
-        yield from transcode(decompress(io.BytesIO(data), damage))
+        with opener() as file:
+            yield from transcode(decompress(file, damage))
 
     return opened
+
+
+def bytes_opener(data: bytes) -> Opener:
+    """Read bytes in memory, unpacked."""
+    return stream_opener(partial(io.BytesIO, data))

@@ -25,7 +25,7 @@ def walk(gathering: Gathering, root: Path, label: str) -> None:
     real = os.path.realpath(root)
     folders = deque([root])
     seen = 1
-    while folders:
+    while folders and not (gathering.watch.stopped and gathering.is_full(str(root))):
         folder = folders.popleft()
         try:
             entries = _listed(gathering, folder, root)

@@ -106,7 +106,7 @@ class Watch:
         if not unread and not self.cut:
             return ""
         known = f" of {format_size(self.expected)}" if self.seen < self.expected else ""
-        files = f"of {self.files} files {unread} were not read and {len(self.cut)} only in part"
+        files = f"of the files found ({self.files}) {unread} were not read and {len(self.cut)} only in part"
         return f"partial: {STOPPED} after {format_size(self.seen)}{known}; {files}, so the run cannot be judged"
 
 
