@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import threading
 from collections import OrderedDict, deque
@@ -28,6 +29,7 @@ RANGE = 4 << 20
 """Bytes that one request asks for: much less is a request for every other line, much more is memory."""
 KEPT_RANGES = 12
 """Ranges kept of all files together, since every file is looked at more than once: head, tail, whole."""
+_TALKERS = ("fsspec", "s3fs", "gcsfs", "paramiko", "aiohttp", "aiobotocore", "botocore", "google", "asyncio", "urllib3")
 INSTALL = "pip install 'dflash-forensics[remote]'"
 
 AddStream = Callable[[Gathering, BinaryIO, str, str], None]
@@ -149,6 +151,9 @@ def _connect(url: str) -> tuple[Any, str]:
         fsspec.get_filesystem_class(kind)
     except ImportError:
         raise SourceError(redacted(url), f"{kind}:// needs the extra remote: {INSTALL}") from None
+    for name in _TALKERS:
+        # Without a handler of its own what a package logs goes to stderr, addresses and tracebacks included.
+        logging.getLogger(name).addHandler(logging.NullHandler())
     try:
         with _plainly():
             system, path = url_to_fs(url)
@@ -263,7 +268,9 @@ def _plainly() -> Iterator[None]:
         raise kind(getattr(error, "errno", None) or 5, _reason(error)) from None
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError) and error.__cause__ is not None:
+        return _reason(error.__cause__)  # a web server that cannot be reached has no files
     status = getattr(error, "status", None)
     if isinstance(error, FileNotFoundError) or status == 404:
         return "no such file or folder"
@@ -274,4 +281,6 @@ def _reason(error: Exception) -> str:
     if isinstance(status, int):
         return f"the server says {status}"
     number = getattr(error, "errno", None)
-    return os.strerror(number).lower() if isinstance(number, int) else type(error).__name__
+    if isinstance(number, int):
+        return os.strerror(number).lower() if number > 0 else "there is no host of that name"
+    return f"it cannot be read ({type(error).__name__})"

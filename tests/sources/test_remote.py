@@ -174,6 +174,7 @@ def test_no_secret_of_an_address_is_told(served: tuple[str, Path, type[Served]])
     ("path", "words"),
     [
         ("http://127.0.0.1:9/train.log", "http://127.0.0.1:9/train.log: "),
+        ("http://nohost.invalid/train.log", "there is no host of that name"),
         ("memory://nowhere", "no such file or folder"),
         ("gopher://host/run", "gopher:// is none of s3://"),
         ("s3://", "s3://"),
