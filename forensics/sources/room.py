@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -47,6 +45,9 @@ class Spool:
     """A file without a name that takes bytes in and gives them back by their place."""
 
     def __init__(self) -> None:
+        import shutil  # most runs have no such archive, and their start is not to wait for these two
+        import tempfile
+
         with tempfile.TemporaryFile("w+b", buffering=0) as file:
             self._handle = os.dup(file.fileno())
         weakref.finalize(self, os.close, self._handle)
