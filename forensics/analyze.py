@@ -32,7 +32,7 @@ from forensics.engine.verdict import judge
 from forensics.model import Event, Finding, Report, Run, Source, Step
 from forensics.rulebook.load import Rulebook, load
 from forensics.scan import pick
-from forensics.sources import Found, find, find_in_memory
+from forensics.sources import Found, Watch, find, find_in_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +63,34 @@ class Collected:
 
 
 def analyze(
-    paths: Sequence[str], *, rules: Sequence[str] = (), tz: str | None = None, stdin: BinaryIO | None = None
+    paths: Sequence[str],
+    *,
+    rules: Sequence[str] = (),
+    tz: str | None = None,
+    stdin: BinaryIO | None = None,
+    watch: Watch | None = None,
 ) -> Report:
     """Return the report on the run that `paths` hold.
 
     `rules` are folders of further rules. `tz` names the zone of times that state none
-    (UTC otherwise). Raises SourceError if a path is not there, RulebookError if a rule
+    (UTC otherwise). `watch` counts what is read, and can end it: the report is then on what
+    was read so far, says so, and judges nothing. Raises SourceError if a path is not there, RulebookError if a rule
     is unsound, ValueError if `tz` is not a zone.
     """
-    return examine(paths, rules=rules, tz=tz, stdin=stdin).report
+    return examine(paths, rules=rules, tz=tz, stdin=stdin, watch=watch).report
 
 
 def examine(
-    paths: Sequence[str], *, rules: Sequence[str] = (), tz: str | None = None, stdin: BinaryIO | None = None
+    paths: Sequence[str],
+    *,
+    rules: Sequence[str] = (),
+    tz: str | None = None,
+    stdin: BinaryIO | None = None,
+    watch: Watch | None = None,
 ) -> Analysis:
     """Return the report on a run together with its steps; arguments and errors as for `analyze`."""
     book = load(rules)
-    return conclude(find(paths, stdin), book, tz)
+    return conclude(find(paths, stdin, watch), book, tz)
 
 
 def analyze_files(files: Mapping[str, bytes], book: Rulebook, tz: str | None = None) -> Report:
@@ -94,11 +105,15 @@ def trace_files(files: Mapping[str, bytes], book: Rulebook) -> list[Match]:
     return match(seen.events, book, seen.sources).matches
 
 
-def events(paths: Sequence[str], *, tz: str | None = None, stdin: BinaryIO | None = None) -> Collected:
+def events(
+    paths: Sequence[str], *, tz: str | None = None, stdin: BinaryIO | None = None, watch: Watch | None = None
+) -> Collected:
     """Return the events and steps of a run, with observations, without concluding anything."""
-    seen = read(find(paths, stdin), load(), _offset(tz))
+    found = find(paths, stdin, watch)
+    seen = read(found, load(), _offset(tz))
     observed = observe(seen)
-    return Collected((*seen.events, *observed), tuple(seen.steps), tuple(seen.sources), tuple(seen.notes))
+    notes = (*_partial(found, seen), *seen.notes)
+    return Collected((*seen.events, *observed), tuple(seen.steps), tuple(seen.sources), notes)
 
 
 def conclude(found: Found, book: Rulebook, tz: str | None = None) -> Analysis:
@@ -117,10 +132,13 @@ def conclude(found: Found, book: Rulebook, tz: str | None = None) -> Analysis:
     verdict, reason = judge(made, end, seen, {**known, **late})
     if verdict == "unknown" and reason:
         reason = f"unknown: {reason}"
+    partial = _partial(found, seen)
+    if partial:  # what was not read may recover from a fault that was, or hold one
+        verdict, reason = "unknown", partial[0]
     report = Report(
         run=_run(seen, end),
         verdict=verdict,
-        restart_helps=root.restart if root else ("maybe" if verdict in {"failed", "unknown"} else "no"),
+        restart_helps=root.restart if root and not partial else ("maybe" if verdict in {"failed", "unknown"} else "no"),
         sources=tuple(seen.sources),
         expected=tuple(seen.expected),
         findings=made,
@@ -183,6 +201,11 @@ def _offset(tz: str | None) -> float:
         raise ValueError(f"not a time zone: {tz}") from error
     offset = zone.utcoffset(datetime(2026, 1, 1))  # noqa: DTZ001 - a wall-clock moment is what is asked for
     return offset.total_seconds() if offset else 0.0
+
+
+def _partial(found: Found, seen: Seen) -> tuple[str, ...]:
+    told = found.watch.told(seen.sources)
+    return (told,) if told else ()
 
 
 def _zone_note(seen: Seen, tz: str | None) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ import click
 
 from forensics.cli.evidence import explained, paths_argument, rules_option, standard_input, tz_option
 from forensics.cli.output import check_target, colored, output_option, rows, write
-from forensics.cli.patience import patience
+from forensics.cli.patience import leave_if_stopped, reading
 
 if TYPE_CHECKING:
     from forensics.model import Report
+    from forensics.sources import Watch
 
 
 @click.command("analyze")
@@ -51,7 +52,8 @@ def command(
     """Say what went wrong in a run, and prove it.
 
     PATH is the folder that a run left behind, or files of it; - is standard input.
-    Exit status 0 says that an analysis was made, whatever it found.
+    Exit status 0 says that an analysis was made, whatever it found. Ctrl-C ends the
+    reading: the report of what was read so far is written, with status 130.
 
     \b
     Examples:
@@ -63,14 +65,15 @@ def command(
     check_target(output)
     stdin = standard_input(paths)
     choice = "never" if no_color else color
-    with explained(), patience("reading " + (paths[0] if len(paths) == 1 else f"{len(paths)} paths")):
+    with explained(), reading() as watch:
         if form == "html":
-            answer: str | bytes = _html(paths, rules, tz, stdin)
+            answer: str | bytes = _html(paths, rules, tz, stdin, watch)
         else:
             from forensics.analyze import analyze
 
-            answer = FORMATS[form](analyze(paths, rules=rules, tz=tz, stdin=stdin), choice, output)
+            answer = FORMATS[form](analyze(paths, rules=rules, tz=tz, stdin=stdin, watch=watch), choice, output)
     write(answer, output)
+    leave_if_stopped(watch)
 
 
 def _text(report: Report, choice: str, output: str) -> str:
@@ -92,7 +95,7 @@ def _markdown(report: Report, _choice: str, _output: str) -> str:
     return render(report)
 
 
-def _html(paths: Sequence[str], rules: Sequence[str], tz: str | None, stdin: BinaryIO | None) -> bytes:
+def _html(paths: Sequence[str], rules: Sequence[str], tz: str | None, stdin: BinaryIO | None, watch: Watch) -> bytes:
     """Return the page on a run; it shows what a report does not carry: steps, events, the lines around."""
     from forensics.analyze import conclude
     from forensics.render.html import render
@@ -101,7 +104,7 @@ def _html(paths: Sequence[str], rules: Sequence[str], tz: str | None, stdin: Bin
     from forensics.sources import find
 
     book = load(rules)
-    found = find(paths, stdin)
+    found = find(paths, stdin, watch)
     analysis = conclude(found, book, tz)
     # Bytes, so that no encoding of a terminal changes what the page declares, and what its hashes vouch for.
     return render(analysis, around(found, analysis.report)).encode("utf-8", "backslashreplace")

@@ -2,7 +2,7 @@
 
 0: the command did its work. 1: `rules check` or `rules test` found a problem, `gate` failed a run.
 2: wrong usage, a path that is not there, a place that cannot be written, or a bug. 3: `gate` cannot
-tell. 130: Ctrl-C.
+tell. 130: Ctrl-C; `analyze` and `timeline` have then written what they had read.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import click
 
 from forensics.cli.group import PROGRAM, program
 from forensics.cli.output import OutputError, PipeClosedError, say, silence
+from forensics.cli.patience import INTERRUPTED
 
-USAGE, INTERRUPTED = 2, 130
+USAGE = 2
 NO_COMMAND: tuple[type[click.ClickException], ...] = tuple(
     filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
 )

@@ -26,14 +26,14 @@ class NoEvidenceError(click.ClickException):
 def explained() -> Iterator[None]:
     """Turn what the core refuses (a path, a rule file) into a message and a hint."""
     from forensics.rulebook.load import RulebookError
-    from forensics.sources import SourceError
+    from forensics.sources import SourceError, is_remote
 
     try:
         yield
     except SourceError as wrong:
         missing = isinstance(wrong.__cause__, FileNotFoundError)
         message = f"no such file or folder: {wrong.path}{_near(wrong.path)}" if missing else str(wrong)
-        raise NoEvidenceError(message, HINT) from wrong
+        raise NoEvidenceError(message, "" if is_remote(wrong.path) else HINT) from wrong
     except RulebookError as wrong:
         raise NoEvidenceError(
             f"these rules do not load:\n{wrong}", "The format of rules is described in docs/rules.md."

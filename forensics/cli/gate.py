@@ -12,7 +12,7 @@ import click
 
 from forensics.cli.evidence import NoEvidenceError, explained, paths_argument, rules_option, standard_input, tz_option
 from forensics.cli.output import STDOUT, OutputError, check_target, write
-from forensics.cli.patience import patience
+from forensics.cli.patience import reading
 
 if TYPE_CHECKING:
     from forensics.gate import Baseline, Policy
@@ -73,9 +73,9 @@ def command(
 
         chosen = _policy(policy, fail_on, unknown)
         known = None if baseline is None else _baseline(Path(baseline), fresh=update_baseline)
-        with patience("reading " + (paths[0] if len(paths) == 1 else f"{len(paths)} paths")):
-            run = examine(paths, rules=rules, tz=tz, stdin=stdin)
-            good = None if against is None else examine([against], rules=rules, tz=tz)
+        with reading(stoppable=False) as watch:  # half of a run passes or fails nothing
+            run = examine(paths, rules=rules, tz=tz, stdin=stdin, watch=watch)
+            good = None if against is None else examine([against], rules=rules, tz=tz, watch=watch)
         decision = decide(run, chosen, date.today(), known=known, good=good)  # noqa: DTZ011 - a person's calendar
     base = _base(paths)
     for kind, target in targets:
@@ -143,7 +143,9 @@ def _baseline(path: Path, *, fresh: bool) -> Baseline:
 
 def _base(paths: Sequence[str]) -> str:
     """Return the folder that evidence paths are relative to, seen from the working directory where it lies below."""
-    if len(paths) != 1 or paths[0] == STDOUT:
+    from forensics.sources import is_remote
+
+    if len(paths) != 1 or paths[0] == STDOUT or is_remote(paths[0]):
         return ""
     path = Path(paths[0])
     folder = path if path.is_dir() else path.parent

@@ -14,7 +14,7 @@ import click
 
 from forensics.cli.evidence import explained, paths_argument, standard_input, tz_option
 from forensics.cli.output import STDOUT, check_target, columns, output_option, write
-from forensics.cli.patience import patience
+from forensics.cli.patience import leave_if_stopped, reading
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,11 +70,11 @@ def command(
     if form == "parquet" and output == STDOUT and sys.stdout is not None and sys.stdout.isatty():
         raise click.UsageError("parquet is not for reading on a terminal; name a file with -o")
     stdin = standard_input(paths)
-    with explained(), patience("reading"):
+    with explained(), reading() as watch:
         from forensics import timeline
         from forensics.analyze import events
 
-        seen = events(paths, tz=tz, stdin=stdin)
+        seen = events(paths, tz=tz, stdin=stdin, watch=watch)
         start = None if since is None else _start(since, tz, seen.events, seen.steps)
         frame = timeline.table(seen.events, seen.steps, seen.sources)
         chosen = timeline.filter(frame, rank=rank, kind=kind, since=start)
@@ -91,6 +91,7 @@ def command(
     if not len(chosen):
         _tell_what_there_is(frame, rank, kind)
     write(answer, output)
+    leave_if_stopped(watch)
 
 
 def _tell_what_there_is(frame: pl.DataFrame, rank: int | None, kind: str | None) -> None:

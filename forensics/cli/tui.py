@@ -59,9 +59,12 @@ def command(
 
 def _check(paths: Sequence[str]) -> None:
     """Refuse what cannot be read, before the screen changes."""
-    from forensics.sources import SourceError
+    from forensics.sources import SourceError, is_remote
+    from forensics.text.urls import redacted
 
     for path in paths:
+        if is_remote(path):
+            raise SourceError(redacted(path), "a browser reads files of this machine; analyze reads those elsewhere")
         try:
             mode = Path(path).stat().st_mode
         except (OSError, ValueError) as error:

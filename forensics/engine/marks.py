@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from forensics.model import Context, Line, Record, Step
 from forensics.parsers.metrics import parse_step
 from forensics.scan import Floods, Hit, Matcher, Part, PartReader, Plan, Scan, Shape, Slot, Span
+from forensics.sources import Watch
+from forensics.sources.watch import STOPPED
 from forensics.text.prefix import peel
 
 _FIRST, _LAST = "first", "last"
@@ -45,6 +47,7 @@ class PartMarks:
     remarkable: tuple[tuple[Slot, Mark], ...]
     counts: Counts
     why: str = ""
+    stopped: bool = False
 
 
 def marked(hit: Hit, context: Context) -> Mark:
@@ -71,15 +74,27 @@ def counted(scan: Scan, split_lines: int = 0) -> Counts:
     )
 
 
-def read_part(reader: PartReader, part: Part, plan: Plan, matcher: Matcher, context: Context, budget: int) -> PartMarks:
-    """Read one part of a file."""
+def read_part(
+    reader: PartReader,
+    part: Part,
+    plan: Plan,
+    matcher: Matcher,
+    context: Context,
+    budget: int,
+    watch: Watch | None = None,
+) -> PartMarks:
+    """Read one part of a file, up to its end or to a stop."""
+    watch = watch or Watch()
     span = Span(reader.start, first=part.index == 0, last=part.last)
     scan = Scan(
         plan, matcher, budget=max(1, budget // part.count) if budget else 0, size=part.stop - part.start, span=span
     )
-    beyond = reader.beyond(reader.stop) if reader.stop is not None else iter(())
-    marks = tuple(marked(hit, context) for hit in scan.over_blocks(reader.blocks(), beyond))
-    return PartMarks(marks, tuple(remarkable(scan, context)), counted(scan, reader.split_lines), reader.why)
+    beyond = iter(()) if reader.last else reader.beyond(reader.stop)
+    marks = tuple(marked(hit, context) for hit in scan.over_blocks(watch.through(reader.blocks()), beyond))
+    why = reader.why or (f"{STOPPED} in part {part.index + 1} of {part.count}" if watch.stopped else "")
+    return PartMarks(
+        marks, tuple(remarkable(scan, context)), counted(scan, reader.split_lines), why, stopped=watch.stopped
+    )
 
 
 def joined(parts: Sequence[PartMarks]) -> PartMarks:

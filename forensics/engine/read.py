@@ -22,7 +22,8 @@ from forensics.parsers.metrics import STEP_HINT
 from forensics.rulebook.lint import UNSPOKEN
 from forensics.rulebook.load import Rulebook
 from forensics.scan import HEAD_LINES, MOST_ALIKE, Part, PartReader, Plan, split
-from forensics.sources import Found, Input
+from forensics.sources import Found, Input, Watch
+from forensics.sources.watch import STOPPED
 from forensics.text.lazy import lazy_bytes
 
 STEP_CAP = 24_000
@@ -89,10 +90,11 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
         context = Context(item.source, years[item.source.path] or common, utc_offset_s, hints)
         tasks.extend(Task(item, context, part) for part in _parts(item, setting))
     setting.plan().matcher()  # made once, before processes begin as copies of this one
-    results = (executor or local(total)).map(partial(perform, setting), tasks)
+    # A cluster has its own processes, which no memory of this one reaches.
+    results = (executor or local(total)).map(partial(perform, setting, watch=None if executor else found.watch), tasks)
     left_out: list[str] = []
     for heard in _together(setting, tasks, results):
-        _add(seen, heard)
+        _add(seen, heard, found.watch)
         left_out.extend(heard.left_out)
     seen.notes.extend(_summary(left_out))
     seen.events = told_apart(seen.events, seen.steps)
@@ -100,16 +102,17 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
     return seen
 
 
-def perform(setting: Setting, task: Task) -> Heard | PartMarks:
-    """Read a source, or look through a part of one."""
+def perform(setting: Setting, task: Task, watch: Watch | None = None) -> Heard | PartMarks:
+    """Read a source, or look through a part of one; where reading was stopped, nothing more."""
     item, plan = task.item, setting.plan()
+    watch = watch or Watch()
+    reader = Reader(task.context, setting.own, setting.step_cap, watch)
     if task.part is None or item.plain_path is None:
-        return Reader(task.context, setting.own, setting.step_cap).read(item, plan, plan.matcher)
-    reader = PartReader(item.plain_path, task.part)
-    found = read_part(reader, task.part, plan, plan.matcher(), task.context, budget(item, setting.step_cap))
-    if task.part.count > 1:
-        return found
-    return Reader(task.context, setting.own, setting.step_cap).join(item, [found])
+        return Heard(watch.left_out(item.source)) if watch.stopped else reader.read(item, plan, plan.matcher)
+    watch.name = item.source.path
+    part = PartReader(item.plain_path, task.part)
+    found = read_part(part, task.part, plan, plan.matcher(), task.context, budget(item, setting.step_cap), watch)
+    return found if task.part.count > 1 else reader.join(item, [found])
 
 
 def _parts(item: Input, setting: Setting) -> Sequence[Part | None]:
@@ -127,7 +130,8 @@ def _together(setting: Setting, tasks: Sequence[Task], results: Iterator[Heard |
         if isinstance(result, Heard):
             yield result
             continue
-        held.append(result)
+        if not (held and held[-1].stopped):  # behind a gap nobody knows the numbers of lines
+            held.append(result)
         if task.part is not None and task.part.last:
             yield Reader(task.context, setting.own, setting.step_cap).join(task.item, held)
             held = []
@@ -140,8 +144,11 @@ def _summary(left_out: Sequence[str]) -> Sequence[str]:
     return (*left_out[:SHOWN_NOTES], f"{len(left_out) - SHOWN_NOTES} more notes say the same of other sources")
 
 
-def _add(seen: Seen, heard: Heard) -> None:
+def _add(seen: Seen, heard: Heard, watch: Watch) -> None:
     path = heard.source.path
+    if STOPPED in heard.source.why and heard.source.read == "partial":
+        watch.cut.add(path)  # a process of its own may have told nobody else
+        heard.tail = None  # where reading was stopped says nothing of how the file ends
     seen.sources.append(heard.source)
     seen.events.extend(heard.events)
     seen.steps.extend(heard.steps)

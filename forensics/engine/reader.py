@@ -13,7 +13,9 @@ from forensics.model import Context, Event, Line, Record, Source, Step
 from forensics.parsers import FILE_PARSERS, LINE_PARSERS
 from forensics.parsers.metrics import STEP_HINT, complete
 from forensics.scan import Hit, Matcher, Plan, Scan
-from forensics.sources import Input
+from forensics.scan.parts import GREW
+from forensics.sources import Input, Watch
+from forensics.sources.watch import STOPPED
 from forensics.text.damage import rejoin
 from forensics.text.prefix import peel
 from forensics.text.quote import quote
@@ -67,7 +69,8 @@ def size_of(item: Input) -> int:
 class Reader:
     """Reads one source. Call `read` or `join` once."""
 
-    def __init__(self, context: Context, literals: Sequence[str], step_cap: int) -> None:
+    def __init__(self, context: Context, literals: Sequence[str], step_cap: int, watch: Watch | None = None) -> None:
+        self._watch = watch or Watch()
         self._heard = Heard(context.source)
         self._context = context
         self._literals = literals
@@ -89,11 +92,12 @@ class Reader:
         self._artefact(item)
         if source.kind in _PURE:
             lines = item.read(FILE_CAP)
+            self._watch.saw(source.bytes)
             return self._done(replace(source, lines=lines.count(b"\n") + (not lines.endswith(b"\n") and bool(lines))))
         if source.pane_width:
             return self._wrapped(item, source.pane_width)
         scan = Scan(plan, matcher(), budget=budget(item, self._step_cap), size=size_of(item))
-        self._take(marked(hit, self._context) for hit in scan.over(item.chunks()))
+        self._take(marked(hit, self._context) for hit in scan.over(self._watch.follow(item)))
         self._stand_out([mark for _, mark in remarkable(scan, self._context)])
         return self._ended(item.source, counted(scan))
 
@@ -106,7 +110,8 @@ class Reader:
         source = item.source
         if whole.why:
             why = f"{source.why}; {whole.why}" if source.why else whole.why
-            source = replace(source, why=why, read="partial", state="cut")
+            state = source.state if whole.why.startswith((GREW, STOPPED)) else "cut"
+            source = replace(source, why=why, read="partial", state=state)
         return self._ended(source, whole.counts)
 
     def _artefact(self, item: Input) -> None:
@@ -153,6 +158,7 @@ class Reader:
     def _wrapped(self, item: Input, width: int) -> Heard:
         """Read a terminal capture whose long lines were broken at the pane's width."""
         text = item.read(FILE_CAP).decode("utf-8", "replace")
+        self._watch.saw(item.source.bytes)
         physical = text.split("\n")
         last = len(physical) - (physical[-1] == "")
         records = []

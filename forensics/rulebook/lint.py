@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from forensics.rulebook.benign import corpus, example, megabytes
 from forensics.rulebook.conditions import parse
 from forensics.rulebook.schema import Problem, Rule, Signal
 from forensics.scan import required_literals
 
 FAMILIES = ("memory", "compile", "gpu", "comm", "host", "scheduler", "capture", "launch", "train", "setup")
+MOST_PER_MB = 1.0
+"""How often an anchor may stand in a megabyte of what healthy runs print."""
 UNSPOKEN = frozenset({"output", "log"})
 """Speakers of lines that no parser asks for: only a rule's own anchors make the scan hand them over."""
 _ID = re.compile(r"[a-z]+\.[a-z0-9]+(?:-[a-z0-9]+)*$")
@@ -58,6 +61,22 @@ def _signal(rule: Rule, signal: Signal) -> Iterator[str]:
     for condition in signal.where:
         if parse(condition) is None:
             yield f"where {condition!r} is not `sum op sum`, such as `a >= b` or `a >= b + 512`"
+
+
+def noisy(rule: Rule) -> Iterator[Problem]:
+    """Yield the anchors of a rule that healthy runs print all the time: each such line would be looked at in vain."""
+    for index, signal in enumerate(rule.signal):
+        if not UNSPOKEN & set(signal.speaker):
+            continue
+        for anchor in signal.anchors or required_literals(signal.pattern):
+            rate = corpus().count(anchor) / megabytes()
+            if rate > MOST_PER_MB:
+                derived = "" if signal.anchors else ", derived from the pattern,"
+                text = (
+                    f"the anchor {anchor!r}{derived} stands {rate:.0f} times in a MB of healthy logs, as in "
+                    f"{example(anchor)[:160]!r}: give longer `anchors`"
+                )
+                yield Problem(rule.path, _line_of(rule, "[[signal]]", index), text)
 
 
 def _proofs(rule: Rule) -> Iterator[Problem]:

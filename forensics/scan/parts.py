@@ -12,6 +12,8 @@ PART = 120 << 20
 MOST_PARTS = 16
 BLOCK = 1 << 20
 """Bytes that are looked through at once: they stay in the cache of one core."""
+GREW = "it grew while it was read"
+"""How a note begins that takes nothing from what was read."""
 LONGEST_LINE = 16 << 20
 """A line longer than this (bytes) is handed over in pieces, which are counted."""
 
@@ -45,7 +47,8 @@ class PartReader:
         self.why = ""
         self.split_lines = 0
         self.start = self._line_from(part.start) if part.index else 0
-        self.stop = None if part.last else self._line_from(part.stop)
+        self.stop = part.stop if part.last else self._line_from(part.stop)
+        self.last = part.last
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the bytes of the part in blocks of whole lines, the first one at `start`.
@@ -55,7 +58,7 @@ class PartReader:
         at, size = self.start, BLOCK
         try:
             with self._path.open("rb", buffering=0) as file:
-                while piece := _read(file.fileno(), at, size if self.stop is None else min(size, self.stop - at)):
+                while piece := _read(file.fileno(), at, min(size, self.stop - at)):
                     whole = len(piece) < size or at + len(piece) == self.stop
                     # A final CR may be half of a CR LF, so it never ends a block.
                     cut = len(piece) if whole else piece.rfind(b"\n") + 1 or piece.rfind(b"\r", 0, size - 1) + 1
@@ -66,8 +69,17 @@ class PartReader:
                     cut = cut or len(piece)
                     yield piece[:cut]
                     at, size = at + cut, BLOCK
+                if self.last:
+                    self._changed(os.fstat(file.fileno()).st_size)
         except OSError as error:
             self.why = f"reading stopped after {at} bytes: {error.strerror or error}"
+
+    def _changed(self, now: int) -> None:
+        """Note that the file is not what it was when it was found, as a run that goes on makes it."""
+        if now > self.stop:
+            self.why = f"{GREW}: this is on its first {self.stop} bytes"
+        elif now < self.stop:
+            self.why = f"it was cut while it was read: {self.stop - now} bytes of {self.stop} are gone"
 
     def _line_from(self, offset: int) -> int:
         """Return where the first line begins that begins at an offset or behind it, the end of the file at most."""

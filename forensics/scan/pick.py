@@ -15,6 +15,8 @@ def pick(chunks: Iterable[bytes], numbers: Collection[int]) -> dict[int, str]:
         return found
     last, number, rest = max(numbers), 1, b""
     for chunk in chunks:
+        if len(rest) >= QUOTED and b"\n" not in chunk:
+            continue  # a line may be gigabytes long, and its beginning is there
         block = rest + chunk
         lines = block.split(b"\n")
         rest = lines.pop()
@@ -24,7 +26,7 @@ def pick(chunks: Iterable[bytes], numbers: Collection[int]) -> dict[int, str]:
             number += 1
         if number > last:
             return found
-        rest = rest[-(1 << 24) :]
+        rest = rest[:QUOTED]
     if rest and number in numbers:
         found[number] = rest[:QUOTED].decode("utf-8", "replace").rstrip("\r")
     return found

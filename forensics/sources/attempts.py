@@ -244,15 +244,21 @@ def _units(ordered: Iterable[Input]) -> list[Unit]:
 
 def _clusters(units: Sequence[Unit]) -> list[list[Unit]]:
     """Group the units whose names make them candidates for tries of one thing."""
-    clusters: list[list[Unit]] = []
+    clusters: dict[tuple[str, ...], list[Unit]] = {}  # by the stem of the first, which is its shortest
+    order: dict[tuple[str, ...], int] = {}
     for unit in sorted(units, key=lambda unit: len(unit.stem)):
-        for cluster in clusters:
-            if related(cluster[0].stem, unit.stem) and _alike(cluster[0], unit):
-                cluster.append(unit)
+        # Only what a stem begins with is related to it: looking at all clusters is quadratic, and there are folders
+        # with thousands of logs that have nothing to do with one another.
+        begun = [unit.stem[:size] for size in range(len(unit.stem) + 1)]
+        for stem in sorted((stem for stem in begun if stem in clusters), key=order.__getitem__):
+            first = clusters[stem][0]
+            if related(stem, unit.stem) and _alike(first, unit):
+                clusters[stem].append(unit)
                 break
         else:
-            clusters.append([unit])
-    return clusters
+            order[unit.stem] = len(clusters)
+            clusters[unit.stem] = [unit]
+    return list(clusters.values())
 
 
 def _alike(one: Unit, other: Unit) -> bool:

@@ -22,7 +22,7 @@ _PANE_LINES = 400
 _CAPTURE_COMMAND = lazy(r"\bcapture-?p(?:ane)?\b(?!.{0,200} -\w*J)")
 
 
-def describe_plain(made: Input, file: BinaryIO, head: bytes, size: int) -> None:
+def describe_plain(made: Input, file: BinaryIO, head: bytes, size: int, data_end: int | None = None) -> None:
     """Describe a stream whose bytes are those of a file that can be sought.
 
     Args:
@@ -30,12 +30,13 @@ def describe_plain(made: Input, file: BinaryIO, head: bytes, size: int) -> None:
         file: the file, at any position.
         head: its first bytes.
         size: its size.
+        data_end: where its data ends, if there is a hole behind it.
     """
     if wide_encoding(head) is not None:
         describe_stream(made, size)
         return
-    nuls = 0
-    end = size
+    end = size if data_end is None else data_end
+    nuls = size - end
     tail = b""
     while end > 0:
         start = max(0, end - HEAD)
@@ -49,15 +50,16 @@ def describe_plain(made: Input, file: BinaryIO, head: bytes, size: int) -> None:
     _fill(made, head, tail.rstrip(b"\0"), size, nuls)
 
 
-def describe_stream(made: Input, stored: int) -> None:
+def describe_stream(made: Input, stored: int, *, later: bool = False) -> None:
     """Describe a stream that has to be unpacked: all of it if small, else its head for now.
 
     Args:
         made: the input; its `source` is replaced.
         stored: how many bytes it takes where it is stored.
+        later: read no more than its head, whatever its size.
     """
     head = made.read(HEAD)
-    if stored > AT_ONCE:
+    if later or stored > AT_ONCE:
         _fill(made, head, b"", max(stored, len(head)), 0)
         made.measured = False
         return

@@ -1,4 +1,4 @@
-"""From paths to inputs: walks folders without ever leaving them.
+"""From paths to inputs.
 
 A rotated log (`train.log.2.gz`, `train.log.1`, `train.log`) stays several inputs, one a
 part: a report must name the path and the line that a person can open. The parts stand
@@ -7,6 +7,7 @@ next to each other, oldest first, and share one attempt number.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -15,45 +16,43 @@ from pathlib import Path
 from typing import BinaryIO
 
 from forensics.sources.attempts import arrange
+from forensics.sources.errors import SourceError
 from forensics.sources.gather import Gathering
 from forensics.sources.input import Input
 from forensics.sources.names import is_ignored
 from forensics.sources.runs import set_aside
 from forensics.sources.supervised import read_records
+from forensics.sources.unpack import is_packed
+from forensics.sources.walk import walk
+from forensics.sources.watch import Watch
+from forensics.text.urls import redacted, scheme
+
+_PIECE = 1 << 20
 
 MOST_STDIN = 256 << 20
 """Standard input and pipes cannot be read twice, so they are held in memory, up to this."""
 
 
-class SourceError(Exception):
-    """The user named something that cannot be analysed.
-
-    Attributes:
-        path: what was named.
-        message: what is wrong with it, in words for the user.
-    """
-
-    def __init__(self, path: str, message: str) -> None:
-        super().__init__(f"{path}: {message}" if path else message)
-        self.path = path
-        self.message = message
-
-
 @dataclass(slots=True)
 class Found:
-    """All inputs of a run in a stable order, what was left out in words, and the run's display path."""
+    """All inputs of a run in a stable order, what was left out in words, and the run's display path.
+
+    `watch` counts their reading, and can stop it.
+    """
 
     inputs: list[Input] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     root: str = ""
+    watch: Watch = field(default_factory=Watch)
 
 
-def find(paths: Sequence[str], stdin: BinaryIO | None = None) -> Found:
+def find(paths: Sequence[str], stdin: BinaryIO | None = None, watch: Watch | None = None) -> Found:
     """Find the evidence under the given paths.
 
     Args:
-        paths: folders, single files, archives, and `-` for standard input.
+        paths: folders, single files, archives, addresses of such elsewhere, and `-` for standard input.
         stdin: what `-` reads.
+        watch: is told what is found, and may stop it.
 
     Returns:
         The inputs, sorted by name; an empty folder gives none, and a note.
@@ -63,21 +62,29 @@ def find(paths: Sequence[str], stdin: BinaryIO | None = None) -> Found:
     """
     if not paths:
         raise SourceError("", "no path was given")
-    gathering = Gathering()
+    gathering = Gathering(watch=watch or Watch())
     distinct = tuple(dict.fromkeys(paths))
     for path in distinct:
         if path in {"-", "/dev/stdin"}:
             if stdin is None:
                 raise SourceError(path, "standard input is not available here")
-            gathering.add_bytes("-", _bounded(stdin, gathering, "standard input"))
+            _add_stream(gathering, stdin, "-", "standard input")
         else:
-            _add_path(gathering, path, "" if len(distinct) == 1 else _label(path, distinct))
-    root = ", ".join(distinct)
+            label = "" if len(distinct) == 1 else _label(path, distinct)
+            if is_remote(path):
+                from forensics.sources.remote import add_remote  # loads fsspec, which few need
+
+                add_remote(gathering, path, label, _add_stream)
+            else:
+                _add_path(gathering, path, label)
+    root = ", ".join(map(redacted, distinct))
     if not gathering.inputs:
         gathering.notes.append(f"no evidence was found in {root}")
     read_records(gathering.inputs)
     notes = set_aside(gathering.inputs)
-    return Found(arrange(gathering.inputs), [*notes, *gathering.notes], root)
+    gathering.watch.files = len(gathering.inputs)
+    gathering.watch.expect(gathering.inputs)
+    return Found(arrange(gathering.inputs), [*notes, *gathering.told()], root, gathering.watch)
 
 
 def find_in_memory(files: Mapping[str, bytes]) -> Found:
@@ -92,20 +99,47 @@ def find_in_memory(files: Mapping[str, bytes]) -> Found:
             gathering.add_bytes(path, files[path])
     read_records(gathering.inputs)
     notes = set_aside(gathering.inputs)
-    return Found(arrange(gathering.inputs), [*notes, *gathering.notes])
+    return Found(arrange(gathering.inputs), [*notes, *gathering.told()])
+
+
+def is_remote(path: str) -> bool:
+    """Tell whether a path is an address of something elsewhere, and not a file here that is called like one."""
+    return bool(scheme(path)) and not os.path.lexists(path)
 
 
 def _label(path: str, paths: Sequence[str]) -> str:
     """How a path among several is shown: its own name, or as given where names collide."""
-    name = Path(path).name
-    return name if name and sum(Path(other).name == name for other in paths) == 1 else path.rstrip("/") or path
+    shown = redacted(path)
+    name = Path(shown).name
+    alone = sum(Path(redacted(other)).name == name for other in paths) == 1
+    return name if name and alone else shown.rstrip("/") or shown
 
 
-def _bounded(file: BinaryIO, gathering: Gathering, what: str) -> bytes:
-    data = file.read(MOST_STDIN + 1)
-    if len(data) > MOST_STDIN:
+def _add_stream(gathering: Gathering, file: BinaryIO, name: str, what: str) -> None:
+    """Take in what can be read only once: up to a limit, or as far as it came when it was stopped."""
+    taken = bytearray()
+    try:
+        while len(taken) <= MOST_STDIN and not gathering.watch.stopped:
+            with gathering.watch.waiting():
+                piece = file.read1(_PIECE) if isinstance(file, io.BufferedReader) else file.read(_PIECE)
+            if not piece:
+                break
+            taken += piece
+    except KeyboardInterrupt:
+        if not gathering.watch.stopped:
+            raise
+    if len(taken) > MOST_STDIN:
         gathering.notes.append(f"only the first {MOST_STDIN >> 20} MiB of {what} were read")
-    return data[:MOST_STDIN]
+        del taken[MOST_STDIN:]
+    if gathering.watch.stopped and not is_packed(bytes(taken[:64])):
+        del taken[taken.rfind(b"\n") + 1 :]  # half a line would look like damage
+    before = len(gathering.inputs)
+    gathering.add_bytes(name, bytes(taken))
+    if gathering.watch.stopped:
+        # Only the waiting is over: what came so far is to be looked at.
+        gathering.watch.stopped = False
+        for made in gathering.inputs[before:]:
+            gathering.watch.end(made, len(taken))
 
 
 def _add_path(gathering: Gathering, path: str, label: str) -> None:
@@ -114,7 +148,7 @@ def _add_path(gathering: Gathering, path: str, label: str) -> None:
         status = Path(path).stat()
         if stat.S_ISDIR(status.st_mode):
             os.scandir(path).close()
-            _walk(gathering, Path(path), label)
+            walk(gathering, Path(path), label)
         elif stat.S_ISREG(status.st_mode):
             gathering.add_file(Path(path), label or Path(path).name, status)
         elif stat.S_ISFIFO(status.st_mode):
@@ -130,51 +164,4 @@ def _add_pipe(gathering: Gathering, path: str, name: str) -> None:
     """Read a pipe such as `<(kubectl logs pod)`; one that nobody writes to is empty, not waited for."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
         os.set_blocking(pipe.fileno(), True)
-        gathering.add_bytes(name, _bounded(pipe, gathering, name))
-
-
-def _walk(gathering: Gathering, root: Path, label: str) -> None:
-    """Take in a folder's files, its own before those of its folders."""
-    real = os.path.realpath(root)
-    folders = [root]
-    while folders:
-        folder = folders.pop(0)
-        try:
-            with os.scandir(folder) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError as error:
-            gathering.notes.append(f"{_shown(folder, root)}: not read ({(error.strerror or str(error)).lower()})")
-            continue
-        for entry in entries:
-            shown = _shown(Path(entry.path), root)
-            if is_ignored(shown):
-                continue
-            if entry.is_symlink():
-                _note_link(gathering, entry.path, shown, real)
-            elif entry.is_dir(follow_symlinks=False):
-                if not is_ignored(f"{shown}/file"):
-                    folders.append(Path(entry.path))
-            elif not entry.is_file(follow_symlinks=False):
-                gathering.notes.append(f"{shown}: a pipe, socket or device, not read")
-            elif gathering.is_full(str(root)):
-                return
-            else:
-                name = f"{label}/{shown}" if label else shown
-                try:
-                    gathering.add_file(Path(entry.path), name, entry.stat(follow_symlinks=False))
-                except OSError as error:
-                    gathering.add_unreadable(name, error)
-
-
-def _shown(path: Path, root: Path) -> str:
-    """A path relative to the run, as valid text even where the file's name is none."""
-    return os.fsencode(path.relative_to(root).as_posix()).decode("utf-8", "replace")
-
-
-def _note_link(gathering: Gathering, path: str, shown: str, root: str) -> None:
-    """A link inside the run leads to what is read anyway; one that leaves it is not followed."""
-    target = Path(os.path.realpath(path))
-    if not target.exists():
-        gathering.notes.append(f"{shown}: a link to nothing")
-    elif target != Path(root) and Path(root) not in target.parents:
-        gathering.notes.append(f"{shown}: a link out of the folder, not followed")
+        _add_stream(gathering, pipe, name, name)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
+import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from forensics.model import Read, Source, State
 from forensics.sources.encoding import transcode
-from forensics.sources.unpack import Damage, decompress
+from forensics.sources.unpack import Damage, decompress, steady, unpack
 
 CHUNK = 1 << 20
 NUL_TAIL = 16
@@ -35,12 +39,17 @@ class Input:
 
     `plain_path` names the file on disk whose bytes are exactly those of `chunks`,
     for readers that want to split a large file; None for anything packed or transcoded.
+    `sought` opens such a file elsewhere, at any position of which one can read.
+    `position` is how far the latest reading has come, in the unit of `source.bytes`: of a
+    packed stream that was not measured yet that is what it takes where it is stored.
     """
 
     source: Source
     opener: Opener = field(repr=False)
     plain_path: Path | None = None
     measured: bool = True
+    sought: FileOpener | None = field(default=None, repr=False)
+    position: int = 0
 
     @classmethod
     def from_bytes(cls, path: str, data: bytes) -> Input:
@@ -76,6 +85,7 @@ class Input:
                     kept = piece.rstrip(b"\0")
                     nuls = nuls + len(piece) if not kept else len(piece) - len(kept)
                     total += len(piece)
+                    self.position = total if self.measured else damage.taken
                     yield piece
         except (OSError, ValueError, EOFError, MemoryError) as error:
             damage.note(f"reading stopped after {total} bytes: {error}")
@@ -104,11 +114,34 @@ class Input:
         self.source = source
 
 
-def file_opener(path: Path) -> Opener:
-    """Read a file on disk, unpacked."""
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file, and nothing that has taken its place since it was found.
+
+    Raises:
+        OSError: it cannot be opened, or is none: opening a pipe would wait for its writer.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "no longer a regular file", str(path))
+    return io.BufferedReader(file, CHUNK >> 2)
+
+
+def file_opener(path: Path, end: int, size: int) -> Opener:
+    """Read the first `end` bytes of a file on disk, unpacked, as it was when it had that size."""
 
     def opened(damage: Damage) -> Iterator[bytes]:
-        with path.open("rb", buffering=0) as file:
+        with open_regular(path) as file:
+            yield from transcode(unpack(steady(file, end, size, damage), damage))
+
+    return opened
+
+
+def stream_opener(opener: FileOpener) -> Opener:
+    """Read a file that does not change, unpacked."""
+
+    def opened(damage: Damage) -> Iterator[bytes]:
+        with opener() as file:
             yield from transcode(decompress(file, damage))
 
     return opened
@@ -116,8 +149,4 @@ def file_opener(path: Path) -> Opener:
 
 def bytes_opener(data: bytes) -> Opener:
     """Read bytes in memory, unpacked."""
-
-    def opened(damage: Damage) -> Iterator[bytes]:
-        yield from transcode(decompress(io.BytesIO(data), damage))
-
-    return opened
+    return stream_opener(partial(io.BytesIO, data))

@@ -8,6 +8,7 @@ do runs whose logs overlap in time, since they may have worked together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import pairwise
 
@@ -33,13 +34,15 @@ def set_aside(inputs: Sequence[Input]) -> list[str]:
     if len(folders) < 2:
         return []
     folders += _further(folders, inputs)
-    spans = {folder: _span(folder, inputs) for folder in folders}
+    members = _members(folders, inputs)
+    spans = {folder: _span(members[folder]) for folder in folders}
     known = sorted(s for s in spans.values() if s is not None)
     if any(later[0] < earlier[1] for earlier, later in pairwise(known)):
         return []
-    newest = max(folders, key=lambda f: (spans[f] or (0.0, 0.0), _touched(f, inputs), f))
+    newest = max(folders, key=lambda f: (spans[f] or (0.0, 0.0), _touched(members[f]), f))
+    known_folders = set(folders)
     for made in inputs:
-        of = next((f for f in folders if made.source.path.startswith(f"{f}/")), None)
+        of = _of(made.source.path, known_folders)
         if of not in {None, newest}:
             made.source = replace(made.source, read="skipped", why=f"another run in this folder: {of}")
     others = [f for f in folders if f != newest]
@@ -55,9 +58,27 @@ def _folders(inputs: Sequence[Input]) -> list[str]:
     own = {_run_folder(folder) for folder in own}
     if "" in own:
         return []
-    outer = [f for f in own if not any(f.startswith(f"{other}/") for other in own)]
-    logs = [made.source.path for made in inputs if made.source.kind in LOG_KINDS]
-    return sorted(f for f in outer if any(path.startswith(f"{f}/") for path in logs))
+    outer = {f for f in own if _of(f, own) is None}
+    logs = (made.source.path for made in inputs if made.source.kind in LOG_KINDS)
+    return sorted({folder for path in logs if (folder := _of(path, outer)) is not None})
+
+
+def _of(path: str, folders: AbstractSet[str]) -> str | None:
+    """Return the outermost of some folders that a path lies in; a search through all of them would be quadratic."""
+    at = path.find("/")
+    while at >= 0:
+        if path[:at] in folders:
+            return path[:at]
+        at = path.find("/", at + 1)
+    return None
+
+
+def _members(folders: Sequence[str], inputs: Sequence[Input]) -> dict[str, list[Input]]:
+    members: dict[str, list[Input]] = {folder: [] for folder in folders}
+    for made in inputs:
+        if (folder := _of(made.source.path, members.keys())) is not None:
+            members[folder].append(made)
+    return members
 
 
 def _further(folders: Sequence[str], inputs: Sequence[Input]) -> list[str]:
@@ -75,14 +96,10 @@ def _run_folder(folder: str) -> str:
     return folder
 
 
-def _span(folder: str, inputs: Sequence[Input]) -> tuple[float, float] | None:
-    found = [
-        s
-        for made in inputs
-        if made.source.kind in LOG_KINDS and made.source.path.startswith(f"{folder}/") and (s := span(made, None))
-    ]
+def _span(members: Sequence[Input]) -> tuple[float, float] | None:
+    found = [s for made in members if made.source.kind in LOG_KINDS and (s := span(made, None))]
     return (min(s.first for s in found), max(s.last for s in found)) if found else None
 
 
-def _touched(folder: str, inputs: Sequence[Input]) -> float:
-    return max((m.source.mtime or 0.0 for m in inputs if m.source.path.startswith(f"{folder}/")), default=0.0)
+def _touched(members: Sequence[Input]) -> float:
+    return max((made.source.mtime or 0.0 for made in members), default=0.0)

@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from forensics.model import Context, Line
-from forensics.sources.input import Input
+from forensics.sources.input import Input, open_regular
 from forensics.text.prefix import peel
 
 _PEEKED = 1 << 16
@@ -49,9 +50,10 @@ def span(made: Input, year: int | None) -> Span | None:
 
 def ends(made: Input) -> tuple[str, str]:
     """The first and the last 64 KB of an input's content."""
-    if made.plain_path is not None:
+    opener = partial(open_regular, made.plain_path) if made.plain_path is not None else made.sought
+    if opener is not None:
         try:
-            with made.plain_path.open("rb") as file:
+            with opener() as file:
                 head = file.read(_PEEKED)
                 file.seek(max(0, made.source.bytes - made.source.nul_bytes - _PEEKED))
                 tail = file.read(_PEEKED)

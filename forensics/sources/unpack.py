@@ -8,18 +8,21 @@ from __future__ import annotations
 import bz2
 import contextlib
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Protocol
 
 BLOCK = 1 << 18
 DEPTH = 3
 RATIO = 300
 RATIO_FROM = 64 << 20
 MOST_UNPACKED = 32 << 30
-_LZMA_MEMORY = 512 << 20
+_LZMA_MEMORY = 160 << 20
+"""What `xz -9` takes, twice; the header of a file may ask for gigabytes."""
 _ZSTD_WINDOW = 1 << 27
+"""What `zstd --ultra -22` takes."""
 
 
 class Readable(Protocol):
@@ -32,10 +35,14 @@ class Readable(Protocol):
 
 @dataclass(slots=True)
 class Damage:
-    """What could not be read of a stream, in words; `cut` says that its end is missing."""
+    """What could not be read of a stream, in words; `cut` says that its end is missing.
+
+    `taken` counts the bytes read so far where the stream is stored: packed, if it is.
+    """
 
     why: str = ""
     cut: bool = False
+    taken: int = field(default=0, compare=False)
 
     def note(self, why: str, *, cut: bool = True) -> None:
         """Add a reason."""
@@ -211,6 +218,23 @@ def file_blocks(file: Readable) -> Iterator[bytes]:
         yield block
 
 
+def steady(file: BinaryIO, end: int, size: int, damage: Damage) -> Iterator[bytes]:
+    """Yield a file's bytes up to an end that was found when it had that size.
+
+    A run that goes on may write as fast as it is read, so that its log would never end; and what
+    was found out about the log's end holds for that size only.
+    """
+    left = end
+    while left > 0 and (block := file.read(min(BLOCK, left))):
+        left -= len(block)
+        yield block
+    now = os.fstat(file.fileno()).st_size
+    if now > size:
+        damage.note(f"it grew while it was read: this is on its first {size} bytes", cut=False)
+    elif left > 0:
+        damage.note(f"it was cut while it was read: {left} bytes of {size} are gone")
+
+
 def limited(blocks: Iterator[bytes], taken: Callable[[], int], damage: Damage) -> Iterator[bytes]:
     """Pass a stream on until it has grown beyond what any log packs to.
 
@@ -243,6 +267,7 @@ def unpack(blocks: Iterator[bytes], damage: Damage) -> Iterator[bytes]:
         nonlocal count
         for block in blocks:
             count += len(block)
+            damage.taken = count  # not a sum: a member of an archive passes through here twice
             yield block
 
     stream: Iterator[bytes] = counted()

@@ -193,7 +193,7 @@ def test_a_closed_pipe_is_silent(dead: Path) -> None:
 
 
 def test_interrupted() -> None:
-    """Ctrl-C ends the program with status 130 and no traceback."""
+    """Ctrl-C ends the reading: a report that says so, status 130, no traceback."""
     with subprocess.Popen(
         [*COMMAND, "analyze", "-"],
         stdin=subprocess.PIPE,
@@ -207,7 +207,9 @@ def test_interrupted() -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
     assert process.returncode == 130
-    assert (out, err) == (b"", b"dflash-forensics: interrupted\n")
+    assert out.startswith(b"UNKNOWN  <stdin>\n")
+    assert b"\nWhy: partial: reading was stopped after " in out
+    assert err == b"dflash-forensics: interrupted: this is on what was read so far\n"
 
 
 def test_colours_are_for_a_terminal(dead: Path) -> None:

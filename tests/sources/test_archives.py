@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.sources import find, find_in_memory
-from forensics.sources.archive import KEPT, MEMBERS, list_members
+from forensics.sources.archive import list_members
+from forensics.sources.listing import MEMBERS
+from forensics.sources.room import KEPT
 from forensics.sources.unpack import Damage
 
 LOG = b"".join(b"step %d | loss 2.%d\n" % (i, i * 7919 % 1000) for i in range(5000))
