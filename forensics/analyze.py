@@ -22,6 +22,7 @@ from forensics import __version__, timeline
 from forensics.engine.aftermath import handed_on
 from forensics.engine.causes import assign, candidates
 from forensics.engine.context import status_of
+from forensics.engine.executor import Executor
 from forensics.engine.findings import findings, quoted
 from forensics.engine.match import Match, match
 from forensics.engine.observe import observe
@@ -69,15 +70,17 @@ def analyze(
     tz: str | None = None,
     stdin: BinaryIO | None = None,
     watch: Watch | None = None,
+    executor: Executor | None = None,
 ) -> Report:
     """Return the report on the run that `paths` hold.
 
     `rules` are folders of further rules. `tz` names the zone of times that state none
     (UTC otherwise). `watch` counts what is read, and can end it: the report is then on what
-    was read so far, says so, and judges nothing. Raises SourceError if a path is not there, RulebookError if a rule
-    is unsound, ValueError if `tz` is not a zone.
+    was read so far, says so, and judges nothing. `executor` decides where it is read: in this
+    process and others beside it if none is given. Raises SourceError if a path is not there,
+    RulebookError if a rule is unsound, ValueError if `tz` is not a zone.
     """
-    return examine(paths, rules=rules, tz=tz, stdin=stdin, watch=watch).report
+    return examine(paths, rules=rules, tz=tz, stdin=stdin, watch=watch, executor=executor).report
 
 
 def examine(
@@ -87,10 +90,11 @@ def examine(
     tz: str | None = None,
     stdin: BinaryIO | None = None,
     watch: Watch | None = None,
+    executor: Executor | None = None,
 ) -> Analysis:
     """Return the report on a run together with its steps; arguments and errors as for `analyze`."""
     book = load(rules)
-    return conclude(find(paths, stdin, watch), book, tz)
+    return conclude(find(paths, stdin, watch), book, tz, executor)
 
 
 def analyze_files(files: Mapping[str, bytes], book: Rulebook, tz: str | None = None) -> Report:
@@ -116,9 +120,9 @@ def events(
     return Collected((*seen.events, *observed), tuple(seen.steps), tuple(seen.sources), notes)
 
 
-def conclude(found: Found, book: Rulebook, tz: str | None = None) -> Analysis:
+def conclude(found: Found, book: Rulebook, tz: str | None = None, executor: Executor | None = None) -> Analysis:
     """Return the analysis of sources that were found."""
-    seen = read(found, book, _offset(tz))
+    seen = read(found, book, _offset(tz), executor)
     seen.events.extend(observe(seen))
     end = outcome(seen)
     matched = match(seen.events, book, seen.sources)

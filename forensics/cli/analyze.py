@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from forensics.cli.engine import engine_option, executor_of
 from forensics.cli.evidence import explained, paths_argument, rules_option, standard_input, tz_option
 from forensics.cli.output import check_target, colored, output_option, rows, write
 from forensics.cli.patience import leave_if_stopped, reading
 
 if TYPE_CHECKING:
+    from forensics.engine.executor import Executor
     from forensics.model import Report
     from forensics.sources import Watch
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Colours in text.",
 )
+@engine_option
 @click.option("--no-color", is_flag=True, help="The same as --color never.")
 def command(
     paths: Sequence[str],
@@ -46,6 +49,7 @@ def command(
     rules: Sequence[str],
     tz: str | None,
     color: str,
+    engine: str,
     *,
     no_color: bool,
 ) -> None:
@@ -65,13 +69,14 @@ def command(
     check_target(output)
     stdin = standard_input(paths)
     choice = "never" if no_color else color
-    with explained(), reading() as watch:
+    with explained(), executor_of(engine, paths) as executor, reading(stoppable=executor is None) as watch:
         if form == "html":
-            answer: str | bytes = _html(paths, rules, tz, stdin, watch)
+            answer: str | bytes = _html(paths, rules, tz, stdin, watch, executor)
         else:
             from forensics.analyze import analyze
 
-            answer = FORMATS[form](analyze(paths, rules=rules, tz=tz, stdin=stdin, watch=watch), choice, output)
+            report = analyze(paths, rules=rules, tz=tz, stdin=stdin, watch=watch, executor=executor)
+            answer = FORMATS[form](report, choice, output)
     write(answer, output)
     leave_if_stopped(watch)
 
@@ -95,7 +100,14 @@ def _markdown(report: Report, _choice: str, _output: str) -> str:
     return render(report)
 
 
-def _html(paths: Sequence[str], rules: Sequence[str], tz: str | None, stdin: BinaryIO | None, watch: Watch) -> bytes:
+def _html(
+    paths: Sequence[str],
+    rules: Sequence[str],
+    tz: str | None,
+    stdin: BinaryIO | None,
+    watch: Watch,
+    executor: Executor | None,
+) -> bytes:
     """Return the page on a run; it shows what a report does not carry: steps, events, the lines around."""
     from forensics.analyze import conclude
     from forensics.render.html import render
@@ -105,7 +117,7 @@ def _html(paths: Sequence[str], rules: Sequence[str], tz: str | None, stdin: Bin
 
     book = load(rules)
     found = find(paths, stdin, watch)
-    analysis = conclude(found, book, tz)
+    analysis = conclude(found, book, tz, executor)
     # Bytes, so that no encoding of a terminal changes what the page declares, and what its hashes vouch for.
     return render(analysis, around(found, analysis.report)).encode("utf-8", "backslashreplace")
 

@@ -44,10 +44,14 @@ class Cluster:
             ClusterError: the extra is missing, nobody answers, or a worker cannot do the work.
         """
         self._client = _connect(engine)
+        self._future = importlib.import_module("distributed").Future
         self._check([str(Path(path).absolute()) for path in paths if path != "-" and "://" not in path])
 
     def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
-        """Yield the results in the order of the tasks; a few per worker are under way at a time."""
+        """Yield the results in the order of the tasks; a few per worker are under way at a time.
+
+        Only plain files are sent for: what is packed, or came through a pipe, is read here.
+        """
         shared = self._client.scatter(function, broadcast=True)
         waiting = iter(tasks)
         running: deque[Any] = deque()
@@ -55,12 +59,16 @@ class Cluster:
         try:
             while True:
                 while len(running) < most and (task := next(waiting, None)) is not None:
-                    running.append(self._client.submit(_call, shared, task, pure=False, retries=RETRIES))
+                    far = getattr(getattr(task, "item", None), "plain_path", None) is not None
+                    running.append(
+                        self._client.submit(_call, shared, task, pure=False, retries=RETRIES) if far else task
+                    )
                 if not running:
                     return
-                yield running.popleft().result()
+                first = running.popleft()
+                yield first.result() if isinstance(first, self._future) else function(first)
         finally:
-            self._client.cancel(list(running))
+            self._client.cancel([each for each in running if isinstance(each, self._future)])
 
     def close(self) -> None:
         """Leave the scheduler; its workers stay."""

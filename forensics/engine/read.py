@@ -96,6 +96,8 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
     for heard in _together(setting, tasks, results):
         _add(seen, heard, found.watch)
         left_out.extend(heard.left_out)
+        if executor is not None:
+            found.watch.saw(heard.source.bytes)
     seen.notes.extend(_summary(left_out))
     seen.events = told_apart(seen.events, seen.steps)
     seen.current = max((s.attempt for s in seen.sources), default=0)

@@ -29,10 +29,11 @@ def test_the_bar_tells_bytes_rate_and_time_left(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("TERM", "xterm")
-    watch = Watch(files=2, expected=4_000_000, seen=1_000_000, name="evil\x1b[2Jname[red].log")
+    watch = Watch(files=2, expected=4_000_000, name="evil\x1b[2Jname[red].log")
+    watch.saw(1_000_000)
     with Bar("reading", watch) as bar:
         bar.draw()
-        watch.seen = 4_000_000
+        watch.saw(3_000_000)
         bar.draw()
         watch.stopped = True
         bar.draw()
