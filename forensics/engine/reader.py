@@ -23,7 +23,7 @@ FILE_CAP = 64 << 20
 """Bytes of an artefact that is read as a whole."""
 TABLE_CAP = 4 << 20
 """Bytes of a transcript or text in which tables of commands (df, sacct) are looked for; its lines are all read."""
-FEWEST = 24
+FEWEST = 16
 """Progress records that are kept of a large source at least; a quarter of what is kept of a small one, about."""
 PACKED = 6
 """How many times its size a packed log unpacks to, where that is not known."""
