@@ -30,11 +30,12 @@ def executor_of(engine: str, paths: Sequence[str]) -> Iterator[Executor | None]:
         return
     from forensics.engine.cluster import Cluster, ClusterError
 
+    cluster: Cluster | None = None
     try:
         cluster = Cluster(engine, paths)
+        yield cluster
     except ClusterError as wrong:
         raise click.UsageError(str(wrong)) from wrong
-    try:
-        yield cluster
     finally:
-        cluster.close()
+        if cluster is not None:
+            cluster.close()

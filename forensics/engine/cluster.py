@@ -8,6 +8,7 @@ this package in this version, and they must see the files under the same paths.
 from __future__ import annotations
 
 import importlib
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -52,7 +53,6 @@ class Cluster:
 
         Only plain files are sent for: what is packed, or came through a pipe, is read here.
         """
-        shared = self._client.scatter(function, broadcast=True)
         waiting = iter(tasks)
         running: deque[Any] = deque()
         most = AHEAD * max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
@@ -60,15 +60,24 @@ class Cluster:
             while True:
                 while len(running) < most and (task := next(waiting, None)) is not None:
                     far = getattr(getattr(task, "item", None), "plain_path", None) is not None
-                    running.append(
-                        self._client.submit(_call, shared, task, pure=False, retries=RETRIES) if far else task
-                    )
+                    running.append(self._sent(function, task) if far else task)
                 if not running:
                     return
                 first = running.popleft()
-                yield first.result() if isinstance(first, self._future) else function(first)
+                yield self._result(first) if isinstance(first, self._future) else function(first)
         finally:
             self._client.cancel([each for each in running if isinstance(each, self._future)])
+
+    def _sent(self, function: Callable[[Task], Result], task: Task) -> Any:
+        """Start a task. The scheduler, which need not have this package, sees bytes alone."""
+        payload = importlib.import_module("cloudpickle").dumps(_Call(function, task))
+        return self._client.submit(pickle.loads, payload, pure=False, retries=RETRIES)
+
+    def _result(self, future: Any) -> Any:
+        try:
+            return future.result()
+        except Exception as wrong:  # whatever Dask raises where workers are lost again and again
+            raise ClusterError(f"the cluster gave the work up: {str(wrong).partition(chr(10))[0][:200]}") from wrong
 
     def close(self) -> None:
         """Leave the scheduler; its workers stay."""
@@ -106,8 +115,15 @@ def _connect(engine: str) -> Any:
         raise ClusterError(f"no Dask scheduler answers at {address} within {CONNECT_S} s") from wrong
 
 
-def _call(function: Callable[[Task], Result], task: Task) -> Result:
-    return function(task)
+class _Call:
+    """A call that is made where it is unpickled."""
+
+    def __init__(self, function: Callable[[Any], Any], task: Any) -> None:
+        self._call = function, task
+
+    def __reduce__(self) -> tuple[Callable[[Any], Any], tuple[Any]]:
+        function, task = self._call
+        return function, (task,)
 
 
 def _look(paths: Sequence[str]) -> tuple[str, list[str]]:

@@ -38,7 +38,7 @@ _YEAR = lazy_bytes(
 MANY = 48
 """Sources beyond which less is read in full of each large one: many ranks begin, and repeat themselves, alike."""
 MOST_NOTES, SHOWN_NOTES = 24, 8
-FEWEST_HEAD, FEWEST_ALIKE = 10, 10
+FEWEST_HEAD, FEWEST_ALIKE = 6, 5
 
 
 @dataclass(frozen=True, slots=True)

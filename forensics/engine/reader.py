@@ -25,7 +25,7 @@ FILE_CAP = 64 << 20
 """Bytes of an artefact that is read as a whole."""
 TABLE_CAP = 4 << 20
 """Bytes of a transcript or text in which tables of commands (df, sacct) are looked for; its lines are all read."""
-FEWEST = 24
+FEWEST = 16
 """Progress records that are kept of a large source at least; a quarter of what is kept of a small one, about."""
 PACKED = 6
 """How many times its size a packed log unpacks to, where that is not known."""
@@ -199,9 +199,12 @@ class Reader:
         known = {(s.line, s.column) for s in self._steps}
         for mark in sorted(marks, key=lambda mark: mark.record.line.offset):
             place = mark.record.line.number, mark.record.line.column
-            if place not in known:
+            step = mark.step
+            # Thinning would take the extremes away, for which they are here.
+            if place not in known and step is not None and (mark.record.line.complete or complete(step, self._steps)):
                 known.add(place)
-                self._step(mark)
+                self._records += 1
+                self._steps.append(step)
         self._steps.sort(key=lambda s: (s.line, s.column))
 
     def _parse(self, batch: Sequence[Record]) -> None:

@@ -2,7 +2,7 @@
 
 The scan decides nothing. It hands over the lines that *may* matter, because they
 hold a literal of a rule or of a parser, with their number, column and offset; the
-floors above confirm. See docs/decisions.md for what was measured.
+floors above confirm. See docs/performance.md for what was measured.
 """
 
 from forensics.scan.engines import ENGINES, Matcher, matcher

@@ -23,8 +23,8 @@ LONGEST_TEXT = 1 << 16
 HEAD_LINES = 60
 """Records handed over from the start of every stream, where programs say what they are."""
 TAIL_BYTES = 1 << 15
-TAIL = 1 << 16
-"""Bytes at the end of a stream in which nothing is held back."""
+TAIL, LEAST_TAIL = 1 << 16, 1 << 12
+"""Bytes at the end of a stream in which nothing is held back: a sixty-fourth of it, between these."""
 FORCED_STEPS = 1000
 """Progress records with a NaN that are handed over however much is thinned."""
 NONFINITE = tuple(
@@ -135,6 +135,7 @@ class Scan:
         self._forced = 0
         self._last_bytes = b""
         self._floods = Floods(plan.alike) if budget else None
+        self._exempt = min(TAIL, max(size // 64, LEAST_TAIL))
         self._line_ends: Callable[[bytes], int] | None = None
         if budget:
             from forensics.scan.numbers import line_ends  # numpy takes longer to load than a small log to read
@@ -230,7 +231,7 @@ class Scan:
             yield rest
 
     def _in_block(self, block: bytes, *, final: bool) -> Iterator[Hit]:
-        exempt = len(block) - TAIL if final else len(block)
+        exempt = len(block) - self._exempt if final else len(block)
         literal, steps, shapes = self._marks(block, exempt, final=final)
         starts = sorted(literal.keys() | steps)
         at = _Place(self.lines + 1, self._column)

@@ -58,12 +58,19 @@ def display_width(text: str) -> int:
     """
     if text.isascii() or len(text) > 2 * _WIDEST:
         return len(text)
-    width = 0
-    for character in text:
-        if unicodedata.combining(character):
-            continue
-        width += 2 if unicodedata.east_asian_width(character) in "WF" else 1
-    return width
+    return sum(map(_WIDTHS.__getitem__, text))
+
+
+class _Widths(dict[str, int]):
+    """The columns of characters, filled in as they are met."""
+
+    def __missing__(self, character: str) -> int:
+        wide = unicodedata.east_asian_width(character) in "WF"
+        self[character] = width = 0 if unicodedata.combining(character) else 2 if wide else 1
+        return width
+
+
+_WIDTHS = _Widths()
 
 
 def _head(line: str) -> str:
