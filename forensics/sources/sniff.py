@@ -65,6 +65,9 @@ PROMPT = lazy(
     r"(?:\([\w.-]+\) ?)?(?:\$ \S|[\w.-]+@[\w.-]+[:\s][^$#%\n]{0,120}[$#%](?: |$)|"
     r"\[[\w.-]+@[\w.-]+ [^\]\n]{1,120}\][$#%] ?|(?:ba)?sh-\d\.\d[$#] )"
 )
+_FEW = 40
+_LOOK = lazy(r"[$#>%] ?(?:sudo )?(?:date|ls|stat|find|df|du|ps|free|sacct|squeue|scontrol|uptime|last|who)\b")
+"""A prompt and a command that looks at something."""
 _SHEBANG = lazy(r"#!.{0,60}\b(?:bash|sh|zsh|ksh|dash)\b")
 _BATCH = lazy(r"^#(?:SBATCH|PBS|BSUB) -", re.MULTILINE)
 _SCRIPT_NAME = (".sh", ".sbatch", ".slurm", ".bash", ".zsh", ".ksh", ".pbs", ".lsf", ".sub")
@@ -182,6 +185,8 @@ def _is_session(lines: Sequence[str], prompts: int) -> bool:
     """A shell session has prompts all along; one prompt before pages of progress is a log's first line."""
     if prompts > 1:
         return prompts * 20 >= len(lines) or PROMPT.match(lines[0]) is not None
+    if len(lines) <= _FEW and PROMPT.match(lines[0]) is not None and _LOOK.search(lines[0], 0, _WIDE):
+        return True  # what `stat` or `sacct` shows is full of times, and yet no log
     return prompts * 20 >= len(lines) and sum(map(_speaks, lines)) * 2 <= len(lines)
 
 

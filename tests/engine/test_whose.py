@@ -156,6 +156,29 @@ def test_a_listing_tells_how_long_a_log_without_times_is_silent(when: str, expec
     assert root({"train.log": log, "look.txt": look}) == expected
 
 
+DUMP = (
+    "Process 4711: python train.py\nPython v3.11.4 (/usr/bin/python3.11)\n\n"
+    'Thread 4711 ({state}): "MainThread"\n    _try_get_data (torch/utils/data/dataloader.py:761)\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("dump", "expected"),
+    [(DUMP.format(state="idle"), "train.hang"), (DUMP.format(state="active"), None), ("", None)],
+    ids=["one waits", "all work", "nobody looked"],
+)
+def test_ranks_that_spin_in_a_collective_hang_while_another_waits(dump: str, expected: str | None) -> None:
+    """Their GPUs are busy at 100 %; that one process waits, and the log is silent for an hour, tells what they do."""
+    look = (
+        "$ date; stat -c '%y %s %n' train.log\n"
+        "Sun Nov 29 14:41:07 UTC 2026\n"
+        "2026-11-29 12:59:12.883051204 +0000 36283 train.log\n"
+    )
+    log = "".join(f"step {n}/900 loss {3 - n / 100:.2f}\n" for n in range(1, 30))
+    files = {"train.log": log, "look.txt": look, "smi.txt": "Sun Nov 29 14:41:09 2026\n" + SHOWN.format(load="100")}
+    assert root({**files, **({"pyspy.txt": dump} if dump else {})}) == expected
+
+
 def test_a_job_of_another_number_is_not_ours() -> None:
     """A table lists the job before too; ours is the one whose log this is."""
     table = (

@@ -45,6 +45,13 @@ TEXTS = {
 }  # fmt: skip
 
 
+def test_a_look_full_of_times_is_no_log() -> None:
+    """What a prompt and `stat` or `sacct` begin is a session, however many of its lines begin with a time."""
+    times = "".join(f"2026-11-29 12:0{n}:12.883051204 +0000 3628{n} out/{n}.log\n" for n in range(5))
+    assert sniff("ls.txt", f"$ date; stat -c '%y %s %n' out/*.log\n{times}".encode()) == "transcript"
+    assert sniff("ls.txt", f"$ python train.py\n{times}".encode()) == "training-log"
+
+
 @pytest.mark.parametrize("kind", TEXTS)
 @pytest.mark.parametrize("name", ["a", "odd.txt"])
 def test_content_alone_tells_the_kind(kind: str, name: str) -> None:
