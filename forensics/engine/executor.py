@@ -49,26 +49,32 @@ class Forked:
         self.jobs = jobs
 
     def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
-        """Yield the results in the order of the tasks; what a process that was killed leaves is done here."""
+        """Yield the results in the order of the tasks.
+
+        What a process that was killed leaves is done here, and so is everything where no process can be
+        made: without shared memory for its queue, or at a limit of processes.
+        """
         from concurrent.futures import ProcessPoolExecutor
         from concurrent.futures.process import BrokenProcessPool
         from multiprocessing import get_context
 
         _inherited[:] = [function, tasks]
         done = 0
-        pool = ProcessPoolExecutor(min(self.jobs, len(tasks)), get_context("fork"), _begin)
+        pool: ProcessPoolExecutor | None = None
         try:
             with warnings.catch_warnings():
                 # Python warns of threads of libraries, such as numpy's, which see to that themselves.
                 warnings.simplefilter("ignore", DeprecationWarning)
+                pool = ProcessPoolExecutor(min(self.jobs, len(tasks)), get_context("fork"), _begin)
                 results = pool.map(_run, range(len(tasks)))
             for result in results:
                 done += 1
                 yield result
-        except BrokenProcessPool:
+        except (BrokenProcessPool, OSError, ImportError, NotImplementedError):
             yield from map(function, tasks[done:])
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            if pool is not None:
+                pool.shutdown(wait=False, cancel_futures=True)
             _inherited.clear()
 
 

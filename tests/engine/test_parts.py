@@ -106,3 +106,16 @@ def test_what_a_killed_process_leaves_is_done_here(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(f"{__name__}.MAIN", os.getpid())
     assert list(executor.Forked(2).map(broken, range(6))) == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "wrong", [OSError(28, "No space left on device"), ImportError("_multiprocessing"), BlockingIOError(11, "again")]
+)
+def test_where_no_process_can_be_made_the_work_is_done_here(wrong: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container without shared memory, a build without semaphores, a user at the limit of processes."""
+
+    def refused(*_arguments: object) -> None:
+        raise wrong
+
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", refused)
+    assert list(executor.Forked(2).map(str, [1, 2, 3])) == ["1", "2", "3"]
