@@ -155,7 +155,7 @@ def _fix(fix: FixSpec) -> Iterator[str]:
     yield from _wrap(f"{untold(fix.title)}{' (safe to apply)' if fix.safe else ''}", "  ")
     yield from _wrap(untold(fix.detail), "    ")
     yield from (f"    {name}={untold(value)}" for name, value in fix.env.items())
-    yield from (f"    {name} {untold(value)}".rstrip() for name, value in fix.args.items())
+    yield from (f"    {untold(name)} {untold(value)}".rstrip() for name, value in fix.args.items())
 
 
 def _section(heading: str, items: Sequence[str] | Iterator[str], *, wrap: bool = True) -> Iterator[str]:
