@@ -116,7 +116,8 @@ def _page(rule: Rule, rulebook: Rulebook) -> Iterator[str]:
         yield from ("", *_wrap(untold(paragraph)))
     if rule.fix:
         yield from ("", "Fix")
-    for fix in rule.fix:
+    first = {fix.id: fix for fix in reversed(rule.fix)}
+    for fix in (fix for fix in rule.fix if first[fix.id] is fix):
         yield from _fix(fix)
     ids = tuple(rulebook.rules)
     yield from _section("Explains", sorted(members(rule.explains, ids, rule.id)))

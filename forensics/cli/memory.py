@@ -154,7 +154,7 @@ def _lines(request: Request, fits: Sequence[Hypothesis], advice: Advice | None, 
         yield needs(advice)
         for option in advice.options:
             change = order(option, advice.setup, numbers.batch_name)
-            yield f"- {change}: {promise(option, advice.usable_bytes)}"
+            yield f"- {change[:1].upper()}{change[1:]}: {promise(option, advice.usable_bytes)}"
         if not advice.options:
             yield "No single change makes it fit: spread it over more GPUs (FSDP, ZeRO), or take a smaller model."
 

@@ -122,8 +122,7 @@ def order(option: Option, setup: Setup, name: str) -> str:
         said.append("turn on gradient checkpointing")
     if option.setup.optimizer != setup.optimizer:
         said.append("use an 8-bit AdamW")
-    text = " and ".join(said)
-    return text[:1].upper() + text[1:]
+    return " and ".join(said)
 
 
 def promise(option: Option, usable: int) -> str:

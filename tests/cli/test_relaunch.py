@@ -236,7 +236,10 @@ def test_a_batch_that_did_not_fit_is_made_smaller_on_demand(tmp_path: Path) -> N
     run("run", "--run-dir", str(folder), "--", sys.executable, str(tmp_path / "train.py"), str(log), *options)
     refused = relaunch(folder)
     assert refused.returncode == 1
-    assert b"--fix what-fits: Set batch to 4, with 4 times the gradient accumulation" in refused.stdout
+    assert (
+        b"--fix what-fits: Make the step fit the card: set batch to 4, with 4 times the gradient accumulation"
+        in refused.stdout
+    )
     planned = relaunch(folder, "--fix", "what-fits").stdout.decode()
     assert "--batch: 16 -> 4" in planned
     assert "--gradient_accumulation_steps: 1 -> 4" in planned

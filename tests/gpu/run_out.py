@@ -71,7 +71,7 @@ def compare(name: str, folder: Path) -> dict[str, Any]:
     peak = re.search(r"peak_allocated_bytes=(\d+)", log)
     tensor = found["facts"].get("tensor", "")
     return {
-        "name": name, "options": RUNS[name], "tensor": tensor, "order": order.partition(":")[0],
+        "name": name, "options": RUNS[name], "tensor": tensor, "order": order.partition(": ")[2].partition(" (")[0],
         "foretold": found["facts"]["predicted_bytes"], "peak": int(peak[1]) if peak else 0,
     }  # fmt: skip
 

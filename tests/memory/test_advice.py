@@ -150,5 +150,5 @@ def test_float32_with_shared_keys_is_told_to_take_two_bytes() -> None:
     numbers = collect({**LLAMA, "torch_dtype": "float32", "batch_size": 2}, {}, ())
     found = advise(Request(GIB, total_bytes=80 * GIB, allocated_bytes=70 * GIB), numbers)
     assert found is not None
-    assert order(found.options[0], found.setup, "batch").startswith("Use bfloat16")
+    assert order(found.options[0], found.setup, "batch").startswith("use bfloat16")
     assert found.options[0].setup.autocast

@@ -84,7 +84,7 @@ def test_the_first_fix_is_what_fitted(name: str) -> None:
     predicted = found.facts["predicted_bytes"]
     assert isinstance(predicted, int)
     assert abs(predicted - run.peak) <= CLOSE * run.peak
-    assert found.fixes[0].title.startswith(run.order)
+    assert found.fixes[0].title.startswith(f"Make the step fit the card: {run.order[:1].lower()}{run.order[1:]}")
     assert format_size(predicted) in found.fixes[0].title
 
 
