@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -14,34 +17,52 @@ from forensics.analyze import analyze
 from forensics.engine.cluster import Cluster, ClusterError
 from forensics.render.json_v1 import to_json
 from forensics.scan import parts
-from tests.cli.program import ROOT, run
+from tests.cli.program import ROOT, environment, run
 
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 SAMPLES = sorted(p for p in (ROOT / "samples").glob("0*") if p.is_dir())
 
 
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made:
+        print(made.scheduler_address.removeprefix("tcp://"), *(w.pid for w in made.workers.values()), flush=True)
+        sys.stdin.read()
+"""
+"""Two workers, until standard input ends. In a process of its own, so that no thread of Dask outlives the tests."""
+
+
+class Started(NamedTuple):
+    """A cluster: what `--engine` takes, and the processes of its workers."""
+
+    engine: str
+    workers: tuple[int, ...]
+
+
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
     """Two processes on this machine."""
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = path  # what the workers inherit
-    try:
-        with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
-        ) as made:
-            yield made
-    finally:
-        os.environ.pop("PYTHONPATH", None) if before is None else os.environ.update(PYTHONPATH=before)
+    script = tmp_path_factory.mktemp("cluster") / "cluster.py"
+    script.write_text(CLUSTER)
+    with subprocess.Popen(
+        [sys.executable, str(script)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        address, *workers = process.stdout.readline().split()
+        yield Started(f"dask://{address}", tuple(map(int, workers)))
+        process.communicate()
 
 
-def engine(cluster: Any) -> str:
-    return "dask://" + str(cluster.scheduler_address).removeprefix("tcp://")
-
-
-def both(cluster: Any, folder: Path, around: Callable[[Cluster], Any] = lambda made: made) -> tuple[bytes, bytes]:
+def both(cluster: Started, folder: Path, around: Callable[[Cluster], Any] = lambda made: made) -> tuple[bytes, bytes]:
     """Return the report as read here and as read there."""
-    there = Cluster(engine(cluster), [str(folder)])
+    there = Cluster(cluster.engine, [str(folder)])
     try:
         return to_json(analyze([str(folder)])), to_json(analyze([str(folder)], executor=around(there)))
     finally:
@@ -50,7 +71,7 @@ def both(cluster: Any, folder: Path, around: Callable[[Cluster], Any] = lambda m
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
-def test_a_report_from_a_cluster_is_the_same_byte_for_byte(cluster: Any, sample: Path) -> None:
+def test_a_report_from_a_cluster_is_the_same_byte_for_byte(cluster: Started, sample: Path) -> None:
     """Whatever the run: logs, dumps, captures."""
     here, there = both(cluster, sample)
     assert here == there
@@ -81,34 +102,36 @@ class Losing:
 
 
 @pytest.mark.slow
-def test_the_work_of_a_lost_worker_is_done_again(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_work_of_a_lost_worker_is_done_again(
+    cluster: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A worker is killed in the middle: the report is the same."""
     monkeypatch.setattr(parts, "PART", 1 << 20)
     monkeypatch.setattr("forensics.scan.parts.split.__defaults__", (1 << 20,))
     long_run(tmp_path)
 
     def kill() -> None:
-        worker = next(iter(cluster.workers.values()))
-        os.kill(worker.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(cluster.workers[0], signal.SIGKILL)
 
     here, there = both(cluster, tmp_path, lambda made: Losing(made, kill))
     assert here == there
 
 
 @pytest.mark.slow
-def test_the_command_reads_on_a_cluster(cluster: Any) -> None:
+def test_the_command_reads_on_a_cluster(cluster: Started) -> None:
     """By the address of the scheduler."""
     sample = str(SAMPLES[0])
-    there = run("analyze", sample, "--format", "json", "--engine", engine(cluster))
+    there = run("analyze", sample, "--format", "json", "--engine", cluster.engine)
     assert there.returncode == 0, there.stderr
     assert there.stdout == run("analyze", sample, "--format", "json").stdout
 
 
 @pytest.mark.slow
-def test_files_that_a_worker_does_not_see_are_refused(cluster: Any, tmp_path: Path) -> None:
+def test_files_that_a_worker_does_not_see_are_refused(cluster: Started, tmp_path: Path) -> None:
     """Before anything is read: a report without them would look like one."""
     with pytest.raises(ClusterError, match="does not see"):
-        Cluster(engine(cluster), [str(tmp_path / "only-here")])
+        Cluster(cluster.engine, [str(tmp_path / "only-here")])
 
 
 @pytest.mark.parametrize(
