@@ -83,7 +83,8 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
     common = next((y for y in years.values() if y), None)
     texts = max(1, sum(i.source.kind not in UNREAD for i in found.inputs))
     known = _variables(found.inputs)
-    setting = Setting(literals(book), _anchors(book), texts, total)
+    own = _anchors(book)
+    setting = Setting(_follow(own), own, texts, total)
     tasks: list[Task] = []
     for item in found.inputs:
         hints = known if item.source.kind == "launch-script" else NO_FIELDS
@@ -163,11 +164,15 @@ def _add(seen: Seen, heard: Heard, watch: Watch) -> None:
 
 def literals(book: Rulebook) -> dict[bytes, int]:
     """Return what makes a line worth handing over, and how many lines after it: parsers' triggers, rules' anchors."""
+    return _follow(_anchors(book))
+
+
+def _follow(own: Sequence[str]) -> dict[bytes, int]:
     follow: dict[bytes, int] = {}
     for parser in LINE_PARSERS:
         for trigger in parser.triggers:
             follow[trigger.encode()] = max(follow.get(trigger.encode(), 0), parser.follow)
-    for anchor in _anchors(book):
+    for anchor in own:
         follow.setdefault(anchor.encode(), 0)
     return follow
 

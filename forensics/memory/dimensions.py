@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from forensics.memory.dtypes import ITEMSIZES
 from forensics.memory.models import known
 from forensics.text.lazy import lazy
 
@@ -142,10 +143,6 @@ _SMALLEST_PARAMETER_COUNT = 100_000
 _FOREIGN_SECTIONS = frozenset({"rope", "rope_scaling", "rope_parameters", "lora", "peft", "optimizer", "scheduler"})
 _SECOND_SECTIONS = frozenset({"vision_config", "vision", "audio_config", "eval", "val", "test", "validation"})
 
-_WIDTHS = {
-    "float64": 8, "double": 8, "fp64": 8, "float32": 4, "float": 4, "fp32": 4, "tf32": 4, "bfloat16": 2, "bf16": 2,
-    "float16": 2, "half": 2, "fp16": 2, "float8": 1, "fp8": 1, "int8": 1,
-}  # fmt: skip
 _FULL_NAMES = {
     "double": "float64", "fp64": "float64", "float": "float32", "fp32": "float32", "tf32": "float32",
     "bf16": "bfloat16", "half": "float16", "fp16": "float16", "fp8": "float8",
@@ -276,7 +273,7 @@ def _note_words(numbers: Numbers, name: str, value: object) -> None:
     else:
         word = ""
     if word:
-        numbers.itemsizes |= {_WIDTHS[word]}
+        numbers.itemsizes |= {ITEMSIZES[word]}
         numbers.dtypes |= {_FULL_NAMES.get(word, word)}
     first = next(iter(value), None) if isinstance(value, list | tuple) else value
     if (plain := name.lstrip("_")) in _WORDS and isinstance(first, str | bool | int):

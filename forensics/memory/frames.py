@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from forensics.memory.cues import EXPRESSIONS, FUNCTIONS, GENERATED_FILE, OUTRIGHT, RECEIVERS, THIN_FILE, Work
+from forensics.memory.dtypes import ITEMSIZES
 from forensics.text.lazy import lazy
 
 _LINES_READ = 2000
@@ -22,10 +23,6 @@ _DTYPES = lazy(
     r"torch\.(float64|double|int64|long|float32|float|bfloat16|float16|half|bool|uint8|int8|int32)\b(?!\()"
     r"|\.(double|float|half|bfloat16|bool|long|int)\(\)"
 )
-_DTYPE_BYTES = {
-    "float64": 8, "double": 8, "int64": 8, "long": 8, "float32": 4, "float": 4, "int32": 4, "int": 4,
-    "bfloat16": 2, "float16": 2, "half": 2, "bool": 1, "uint8": 1, "int8": 1,
-}  # fmt: skip
 _CAST_BACK = lazy(r"\.(?:to|type)\(\s?\w{1,30}\.dtype\s?\)|\.type_as\(")
 # The unfused paths work in float32 whatever the inputs are (half and bfloat16 are upcast).
 _FULL_PRECISION = lazy(r"working_precision|SDPBackend\.MATH|enable_math")
@@ -118,7 +115,7 @@ def _itemsize(inner: Sequence[_Frame]) -> int | None:
         if named and depth == 0 and _CAST_BACK.search(frame.marked):
             return None  # softmax(..., dtype=torch.float32).to(query.dtype): either of the two failed
         if named:
-            return _DTYPE_BYTES[named[-1]]
+            return ITEMSIZES[named[-1]]
         if _FULL_PRECISION.search(frame.code) or "math_attention" in frame.function:
             return 4
     return None

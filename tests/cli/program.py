@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,19 @@ def environment(**changes: str) -> dict[str, str]:
 def run(*args: str, given: bytes = b"", **changes: str) -> subprocess.CompletedProcess[bytes]:
     """Run the program to its end with pipes on all sides."""
     return subprocess.run([*COMMAND, *args], input=given, capture_output=True, env=environment(**changes), check=False)
+
+
+def interrupted(name: str) -> tuple[int, bytes, bytes]:
+    """Start a command on a pipe that nobody closes, and press Ctrl-C; return status, stdout and stderr."""
+    with subprocess.Popen(
+        [*COMMAND, name, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"step 1\n" * 50_000)  # more than a pipe holds: once written, it is being read
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    return process.returncode, out, err
 
 
 def run_on_terminal(*args: str, **changes: str) -> str:

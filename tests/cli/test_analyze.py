@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import stat
 import subprocess
 from pathlib import Path
@@ -13,7 +12,7 @@ import jsonschema
 import pytest
 
 from forensics.render import json_v1
-from tests.cli.program import COMMAND, OOM, ROOT, environment, run, run_on_terminal
+from tests.cli.program import COMMAND, OOM, ROOT, environment, interrupted, run, run_on_terminal
 from tests.render.reports import ATTACK, inert
 
 EMPTY = str(ROOT / "tests" / "render")
@@ -194,19 +193,8 @@ def test_a_closed_pipe_is_silent(dead: Path) -> None:
 
 def test_interrupted() -> None:
     """Ctrl-C ends the reading: a report that says so, status 130, no traceback."""
-    with subprocess.Popen(
-        [*COMMAND, "analyze", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    ) as process:
-        assert process.stdin is not None
-        process.stdin.write(b"step 1\n" * 50_000)  # more than a pipe holds: once written, it is being read
-        process.stdin.flush()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate()
-    assert process.returncode == 130
+    status, out, err = interrupted("analyze")
+    assert status == 130
     assert out.startswith(b"UNKNOWN  <stdin>\n")
     assert b"\nWhy: partial: reading was stopped after " in out
     assert err == b"dflash-forensics: interrupted: this is on what was read so far\n"

@@ -12,7 +12,7 @@ import pytest
 
 from forensics.cli.bar import Bar
 from forensics.sources import Watch
-from tests.cli.program import COMMAND, environment, run
+from tests.cli.program import COMMAND, environment, interrupted, run
 
 
 class Terminal(io.StringIO):
@@ -69,19 +69,7 @@ def test_a_terminal_is_told_and_ctrl_c_ends_the_reading() -> None:
 
 def test_a_gate_that_is_interrupted_decides_nothing() -> None:
     """Half a run neither passes nor fails."""
-    with subprocess.Popen(
-        [*COMMAND, "gate", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    ) as process:
-        assert process.stdin is not None
-        process.stdin.write(b"step 1\n" * 50_000)  # more than a pipe holds: once written, it is being read
-        process.stdin.flush()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate()
-    assert (process.returncode, out, err) == (130, b"", b"dflash-forensics: interrupted\n")
+    assert interrupted("gate") == (130, b"", b"dflash-forensics: interrupted\n")
 
 
 def test_pipes_see_nothing_of_it() -> None:

@@ -26,9 +26,6 @@ _FIELDS: Mapping[str, re.Pattern[str]] = {
     "reserved_unallocated_bytes": lazy(rf"(?P<v>{_SIZE}) is reserved by PyTorch but unallocated"),
 }
 _ACCUMULATION = "gradient_accumulation_steps"
-_WIDTHS = {
-    "float64": 8, "int64": 8, "float32": 4, "int32": 4, "bfloat16": 2, "float16": 2, "half": 2, "int8": 1, "bool": 1,
-}  # fmt: skip
 _ALLOWED = lazy(rf"(?P<v>{_SIZE}) allowed;")
 _MINE = lazy(rf"this process has (?P<v>{_SIZE}) memory in use")
 
@@ -153,6 +150,7 @@ def _foreign(message: str, known: Mapping[str, int]) -> int | None:
 
 def _numbers(seen: Seen) -> Numbers:
     from forensics.memory import Printed, collect
+    from forensics.memory.dtypes import ITEMSIZES
 
     config: dict[str, object] = {}
     argv: dict[str, str] = {}
@@ -168,7 +166,7 @@ def _numbers(seen: Seen) -> Numbers:
         if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape):
             whole = tuple(n for n in shape if isinstance(n, int))
             shapes.append(whole)
-            printed.append(Printed(str(event.fields.get("name")), whole, _WIDTHS.get(str(event.fields.get("dtype")))))
+            printed.append(Printed(str(event.fields.get("name")), whole, ITEMSIZES.get(str(event.fields.get("dtype")))))
     for event in seen.said("launch", "command"):
         argv |= {k: str(v) for k, v in event.fields.items()}
     return collect(config, argv, shapes, printed)

@@ -9,14 +9,13 @@ from statistics import median
 
 from forensics import timeline
 from forensics.engine.observe.observed import observed
+from forensics.engine.observe.series import STAYED, jump, lasting, place_of
 from forensics.engine.seen import Seen
-from forensics.model import Event, Evidence, Step, Value
+from forensics.model import Event, Step, Value
 
 LEVEL_RECORDS = 8
 """Records of the earlier try up to the step of the resume that tell its level."""
 WINDOW = 50
-STAYED = 5
-"""Records of the new try that stand above that level, at its begin and at its end."""
 
 
 def observe(seen: Seen) -> Iterator[Event]:
@@ -35,8 +34,8 @@ def observe(seen: Seen) -> Iterator[Event]:
         level = median(losses)
         spread = median([abs(x - level) for x in losses])
         after = [s.loss or 0.0 for s in steps]
-        jumped = min(after[:STAYED]) > level + max(8 * spread, 0.35 * abs(level), 0.5)
-        if not jumped or min(after[-STAYED:]) < level + max(4 * spread, 0.2 * abs(level)):
+        jumped = min(after[:STAYED]) > jump(level, spread)
+        if not jumped or min(after[-STAYED:]) < lasting(level, spread):
             continue
         fields: dict[str, Value] = {
             "first_bad_step": first.step,
@@ -44,8 +43,8 @@ def observe(seen: Seen) -> Iterator[Event]:
             "loss_after": round(median(after), 4),
         }
         text = f"resumed at step {first.step} with a loss of {after[0]:.3g}, where the try before it had {level:.3g}"
-        also = (_place(steps[1]), _place(before[-1]))
-        yield observed(_place(first), "loss-spike", text, fields, also, first.time, first.rank, first.lane)
+        also = (place_of(steps[1]), place_of(before[-1]))
+        yield observed(place_of(first), "loss-spike", text, fields, also, first.time, first.rank, first.lane)
         return
 
 
@@ -62,7 +61,3 @@ def _goes_on(first: Step, last: Step, second: Step) -> bool:
     """Tell whether the first record is of a resumed run, a few records at most beyond what the earlier try reached."""
     apart = max(1, (second.step or 0) - (first.step or 0))
     return (first.step or 0) > apart and (first.step or 0) - (last.step or 0) <= 3 * apart
-
-
-def _place(step: Step) -> Evidence:
-    return Evidence(step.path, step.line, step.line, "", step.column)

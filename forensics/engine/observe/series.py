@@ -56,7 +56,7 @@ def _nonfinite(steps: list[Step]) -> Iterator[Event]:
         fields: dict[str, Value] = {"first_nan_step": number, "nan_records": len(bad), "last_step": series[-1].step}
         if first >= MIN_LEVEL_RECORDS:
             fields["grew"] = _grew(series[:first])
-        also = tuple(_place(s) for s in tail[1:3])
+        also = tuple(place_of(s) for s in tail[1:3])
         yield _event(at, "nan-loss", f"the loss is not a number from step {number} on", fields, also)
         return
 
@@ -90,20 +90,30 @@ def _spike(steps: list[Step]) -> Iterator[Event]:
             window = losses[max(0, i - 50) : i]
             level = median(window)
             spread = median([abs(x - level) for x in window])
-            high = level + max(8 * spread, 0.35 * abs(level), 0.5)
+            high = jump(level, spread)
             rest = losses[i:]
             stays = (
                 losses[i] > high and min(losses[i : i + STAYED]) > high and median(rest) > level + (high - level) / 2
             )
-            if stays and min(rest[-STAYED:]) > level + max(4 * spread, 0.2 * abs(level)):
+            if stays and min(rest[-STAYED:]) > lasting(level, spread):
                 fields: dict[str, Value] = {
                     "first_bad_step": known[i].step,
                     "loss_before": round(level, 4),
                     "loss_after": round(median(rest), 4),
                 }
                 text = f"the loss jumps from about {level:.3g} to {losses[i]:.3g} and stays there"
-                yield _event(known[i], "loss-spike", text, fields, (_place(known[i + 1]),))
+                yield _event(known[i], "loss-spike", text, fields, (place_of(known[i + 1]),))
                 return
+
+
+def jump(level: float, spread: float) -> float:
+    """Return the loss above which a series with that level and spread has jumped."""
+    return level + max(8 * spread, 0.35 * abs(level), 0.5)
+
+
+def lasting(level: float, spread: float) -> float:
+    """Return the loss above which it has not come back."""
+    return level + max(4 * spread, 0.2 * abs(level))
 
 
 def _skipped(seen: Seen, steps: list[Step]) -> Iterator[Event]:
@@ -119,7 +129,7 @@ def _skipped(seen: Seen, steps: list[Step]) -> Iterator[Event]:
     if scales and "loss_scale" in last.keys:
         fields["minimum"] = scales[-1]
     text = f"no record has a loss from step {first.step} on: every iteration was skipped"
-    yield _event(first, "all-skipped", text, fields, (_place(counted[lost + 1]), _place(last)))
+    yield _event(first, "all-skipped", text, fields, (place_of(counted[lost + 1]), place_of(last)))
 
 
 def _slow(steps: list[Step]) -> Iterator[Event]:
@@ -144,7 +154,7 @@ def _slow(steps: list[Step]) -> Iterator[Event]:
             last = by_rank[worst][-1]
             fields: dict[str, Value] = {"rank": worst, name: round(typical[worst], 4), "others_s": round(rest, 4)}
             text = f"rank {worst} spends {typical[worst]:.3g} s a step where the others spend {rest:.3g} s"
-            yield _event(last, "slow-rank", text, fields, (_place(by_rank[worst][0]),))
+            yield _event(last, "slow-rank", text, fields, (place_of(by_rank[worst][0]),))
             return
 
 
@@ -179,9 +189,10 @@ def _position(steps: list[Step], at: Step) -> int | None:
     return number
 
 
-def _place(step: Step) -> Evidence:
+def place_of(step: Step) -> Evidence:
+    """Return where a record stands."""
     return Evidence(step.path, step.line, step.line, "", step.column)
 
 
 def _event(step: Step, kind: str, text: str, fields: dict[str, Value], also: tuple[Evidence, ...]) -> Event:
-    return observed(_place(step), kind, text, fields, also, step.time, step.rank, step.lane)
+    return observed(place_of(step), kind, text, fields, also, step.time, step.rank, step.lane)
