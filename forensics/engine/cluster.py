@@ -46,7 +46,11 @@ class Cluster:
         """
         self._client = _connect(engine)
         self._future = importlib.import_module("distributed").Future
-        self._check([str(Path(path).absolute()) for path in paths if path != "-" and "://" not in path])
+        try:
+            self._check([str(Path(path).absolute()) for path in paths if path != "-" and "://" not in path])
+        except ClusterError:
+            self.close()  # a client that is left open looks for its scheduler for ever, in a thread of its own
+            raise
 
     def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         """Yield the results in the order of the tasks; a few per worker are under way at a time.

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -129,9 +130,11 @@ def test_the_command_reads_on_a_cluster(cluster: Started) -> None:
 
 @pytest.mark.slow
 def test_files_that_a_worker_does_not_see_are_refused(cluster: Started, tmp_path: Path) -> None:
-    """Before anything is read: a report without them would look like one."""
+    """Before anything is read: a report without them would look like one. No client is left behind."""
+    before = set(threading.enumerate())
     with pytest.raises(ClusterError, match="does not see"):
         Cluster(cluster.engine, [str(tmp_path / "only-here")])
+    assert set(threading.enumerate()) <= before
 
 
 @pytest.mark.parametrize(
