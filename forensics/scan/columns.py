@@ -80,16 +80,15 @@ class Columns:
         """
         before = {(i, rank): at for i, track in enumerate(self._tracks) for rank, at in track.last.items()}
         ranked = any(track.key.reach for track in self._tracks)
-        named = _ranks(block, places(block, RANK)) if ranked else (_NONE, _NONE)
+        where = [places(block, RANK) if ranked else _NONE, *(places(block, track.key.literal) for track in self._tracks)]
+        values = np.split(numbers(block, np.concatenate(where)), np.cumsum([len(at) for at in where])[:-1])
+        named_at, named = where[0], _ranks(values[0])
         found: list[Found] = []
-        for index, track in enumerate(self._tracks):
+        for index, (track, at, own) in enumerate(zip(self._tracks, where[1:], values[1:], strict=True)):
             track.last = {}
-            at = places(block, track.key.literal)
             if len(at):
                 self.rows += len(at)
-                for rank, what, value, place in self._of(
-                    track, at, numbers(block, at), _whose(at, track.key.reach, *named)
-                ):
+                for rank, what, value, place in self._of(track, at, own, _whose(at, track.key.reach, named_at, named)):
                     found.append(Found((index, rank, what), value, record_start(block, place)))
         now = {(i, rank) for i, track in enumerate(self._tracks) for rank in track.last}
         gone = _lasts(self._block, {who: at for who, at in before.items() if who not in now})
@@ -146,11 +145,9 @@ def _lasts(block: bytes, places_: dict[tuple[int, int], int]) -> list[Found]:
     ]
 
 
-def _ranks(block: bytes, at: Places) -> tuple[Places, Places]:
-    """Return where ranks are named, and which: 1 more than the number, 0 where it is none."""
-    named = numbers(block, at)
-    named = np.where((named >= 0) & (named < MOST_RANKS), named, -1)
-    return at, (named + 1).astype(np.int64)
+def _ranks(named: Values) -> Places:
+    """Return which ranks are named: 1 more than the number, 0 where it is none."""
+    return np.where((named >= 0) & (named < MOST_RANKS), named + 1, 0).astype(np.int64)
 
 
 def _whose(at: Places, reach: int, named_at: Places, named: Places) -> Places:

@@ -6,7 +6,7 @@ from __future__ import annotations
 def record_start(block: bytes, at: int) -> int:
     """Return where the record that holds a position begins."""
     line = block.rfind(b"\n", 0, at) + 1
-    return max(line, block.rfind(b"\r", line, at) + 1)
+    return block.rfind(b"\r", line, at) + 1 or line
 
 
 def line_end(block: bytes, start: int) -> int:

@@ -7,19 +7,20 @@ finds remarkable. Everything else is counted, roughly, and never parsed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from forensics.model import Line
 from forensics.scan.columns import Columns, Found
 from forensics.scan.key import Learn, Slot
+from forensics.scan.numbers import Places, line_ends, places
 from forensics.scan.places import characters, line_end, record_start
 
 _LONGEST_TEXT = 1 << 16
 WINDOW = 1 << 12
 """Bytes at the beginning of each block in which all progress records are looked at."""
-_LINE_FEED = ord("\n")
 _MOST_SHAPES = 200
 _DIGITS = b"0123456789"
 
@@ -28,37 +29,48 @@ LONG_RECORD = 512
 _EXTREMES = frozenset({"low", "high"})
 
 
+class Record(NamedTuple):
+    """A record as it stands in its stream; most are replaced before a `Line` is made of one."""
+
+    number: int
+    column: int
+    offset: int
+    text: bytes
+    complete: bool
+
+    def line(self) -> Line:
+        """Return it decoded."""
+        text = self.text.decode("utf-8", "replace")
+        return Line(self.number, self.column, self.offset, text, self.number, gap=True, complete=self.complete)
+
+
 class Lines:
-    """Makes lines of the records of one block, which stands behind so many bytes, lines, and characters of a line."""
+    """Takes records out of one block, which stands behind so many bytes, lines, and characters of a line."""
 
     def __init__(self, block: bytes, offset: int, lines: int, column: int) -> None:
         self.block = block
         self._offset = offset
         self._lines = lines
         self._column = column
-        self._ends: npt.NDArray[np.int64] | None = None
+        self._ends: Places | None = None
 
     @property
     def ends(self) -> int:
         """How many line ends the block has."""
-        return int(np.count_nonzero(self._is_end())) if self._ends is None else len(self._ends)
+        return line_ends(self.block) if self._ends is None else len(self._ends)
 
-    def _is_end(self) -> npt.NDArray[np.bool_]:
-        data = np.frombuffer(self.block, np.uint8)
-        return np.equal(data, _LINE_FEED, out=np.empty(len(data), np.bool_))
-
-    def at(self, start: int) -> Line:
-        """Return the line of the record that begins at a place in the block."""
+    def records(self, starts: Sequence[int]) -> Iterator[Record]:
+        """Yield the records that begin at some places of the block."""
+        if not starts:
+            return
         if self._ends is None:
-            self._ends = np.flatnonzero(self._is_end())
-        above = int(np.searchsorted(self._ends, start))
-        first = int(self._ends[above - 1]) + 1 if above else 0
-        end = line_end(self.block, start)
-        text = self.block[start : min(end, start + _LONGEST_TEXT)].decode("utf-8", "replace")
-        column = characters(self.block[first:start]) + (0 if first else self._column)
-        number = self._lines + 1 + above
-        complete = end < len(self.block)
-        return Line(number, column, self._offset + start, text, number, gap=True, complete=complete)
+            self._ends = places(self.block, b"\n")
+        for start, above in zip(starts, np.searchsorted(self._ends, starts, "right").tolist(), strict=True):
+            first = int(self._ends[above - 1]) if above else 0
+            end = line_end(self.block, start)
+            text = self.block[start : min(end, start + _LONGEST_TEXT)]
+            column = characters(self.block[first:start]) + (0 if first else self._column)
+            yield Record(self._lines + 1 + above, column, self._offset + start, text, end < len(self.block))
 
 
 class Thinning:
@@ -79,8 +91,8 @@ class Thinning:
         self._looked = self._hits = 0
         self._bytes = 0
         self._columns = Columns()
-        self._open: dict[Slot, tuple[float, Line]] = {}
-        self._closed: list[dict[Slot, tuple[float, Line]]] = []
+        self._open: dict[Slot, tuple[float, Record]] = {}
+        self._closed: list[dict[Slot, tuple[float, Record]]] = []
         self._before: Lines | None = None
 
     @property
@@ -129,11 +141,11 @@ class Thinning:
         """Return what was kept and what for, once the stream has ended."""
         if self._before is not None:
             self._keep(self._columns.finish(), self._before)
-        return [(slot, line) for kept in (*self._closed, self._open) for slot, (_, line) in kept.items()]
+        return [(slot, record.line()) for kept in (*self._closed, self._open) for slot, (_, record) in kept.items()]
 
     def _keep(self, found: list[Found], lines: Lines) -> None:
-        for record in found:
-            self._open[record.slot] = record.value, lines.at(record.start)
+        for each, record in zip(found, lines.records([each.start for each in found]), strict=True):
+            self._open[each.slot] = each.value, record
 
     def _begin(self) -> None:
         """Begin a new stretch; where there are too many records already, join two stretches each to one."""
@@ -181,8 +193,8 @@ class Thinning:
 
 
 def _joined(
-    one: dict[Slot, tuple[float, Line]], other: dict[Slot, tuple[float, Line]]
-) -> dict[Slot, tuple[float, Line]]:
+    one: dict[Slot, tuple[float, Record]], other: dict[Slot, tuple[float, Record]]
+) -> dict[Slot, tuple[float, Record]]:
     joined = dict(one)
     for slot, kept in other.items():
         mine = joined.get(slot)
