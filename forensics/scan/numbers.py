@@ -19,7 +19,7 @@ _BLANKS = 8
 _LONGEST = 32
 """Digits behind the first word that are skipped to find an exponent; only eight of them count."""
 _SPACE, _MINUS, _PLUS, _DOT, _ZERO = b" -+.0"
-_LONG = re.compile(rb"\d+(?:\.\d*)?")
+_LONG = re.compile(rb"\d{1,24}(?:\.\d{0,12})?")
 _EXPONENT = re.compile(rb"[eE]([-+]?\d{1,3})")
 
 
@@ -33,18 +33,10 @@ _WIDE = 8
 _POWERS = 10.0 ** np.arange(3 * _WIDE)
 _ONES, _ZEROS, _BELOW_HIGH, _HIGH, _TEN_TO_HIGH = map(_bytes, (1, _ZERO, 0x7F, 0x80, 0x80 - 10))
 _PAIRS, _FOURS, _EIGHTS = map(np.uint64, (0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF, 0xFFFFFFFF))
-_1, _7, _8, _10, _16, _32, _56, _64, _100, _255, _10000 = map(np.uint64, (1, 7, 8, 10, 16, 32, 56, 64, 100, 255, 10_000))
+_1, _7, _8, _10, _16, _32, _56, _64, _100, _255 = map(np.uint64, (1, 7, 8, 10, 16, 32, 56, 64, 100, 255))
+_10000 = np.uint64(10_000)
 _POINT, _LOWER, _E, _FIVE = map(np.uint64, (_DOT ^ _ZERO, 0x20, ord("e"), 0xFFFFFFFFFF))
 """The point less a zero, the bit of small letters, and the five bytes that an exponent may take."""
-
-
-def line_ends(block: bytes) -> int:
-    """Count the line ends of a block."""
-    try:
-        import stringzilla
-    except ImportError:
-        return block.count(b"\n")
-    return int(stringzilla.Str(block).count("\n"))
 
 
 def places(block: bytes, literal: bytes) -> Places:
@@ -64,10 +56,13 @@ def _starts(parts: Any, width: int) -> Places:
     count = len(parts) - 1
     if count < 1:
         return np.empty(0, np.int64)
+    ends = width * np.arange(1, count + 1)
+    if not parts.tape_nbytes:
+        return ends  # nothing stands between them, and then the offsets are not written
     kind = np.dtype(np.uint64 if parts.offsets_are_large else np.uint32)
     # Not an array type of ctypes: one would be made anew for each count, which takes longer than the search.
     offsets = np.frombuffer(ctypes.string_at(parts.offsets_address, kind.itemsize * (count + 1)), kind)[1:]
-    return offsets.astype(np.int64) + width * np.arange(1, count + 1)
+    return offsets.astype(np.int64) + ends
 
 
 def numbers(block: bytes, starts: Places) -> Values:
@@ -142,7 +137,8 @@ def _decimals(words: Words) -> tuple[Values, Places, Places]:
 
 
 def _may_go_on(behind: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-    return (behind - _ZERO < 10) | (behind == _DOT)
+    goes_on: npt.NDArray[np.bool_] = (behind - _ZERO < 10) | (behind == _DOT)
+    return goes_on
 
 
 def _no_digits(digits: Words) -> Words:
@@ -177,9 +173,8 @@ def _go_on(
 ) -> None:
     """Read on where a number fills a word: another one behind its point, as a whole if that was not reached."""
     for row in rows[whole[rows] == _WIDE]:
-        found = _LONG.match(block, int(starts[row]))
-        assert found is not None
-        values[row], ends[row] = float(found[0]), found.end()
+        if found := _LONG.match(block, int(starts[row])):
+            values[row], ends[row] = float(found[0]), found.end()
     rows = rows[(whole[rows] < _WIDE) & (whole[rows] > 0)]
     scale = _WIDE - 1 - whole[rows]
     for turn in range(_LONGEST // _WIDE):
@@ -201,11 +196,12 @@ def _scale(words: Words, ends: Places, values: Values) -> None:
     forms = behind[rows] & _FIVE
     while len(rows):
         alike = forms == forms[0]
-        values[rows[alike]] *= _factor(int(forms[0]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            values[rows[alike]] *= _factor(int(forms[0]))
         rows, forms = rows[~alike], forms[~alike]
 
 
 def _factor(form: int) -> float:
     """Return the power of ten that an exponent means, 1 where it is none."""
     found = _EXPONENT.match(form.to_bytes(_WIDE, "little"))
-    return float(10.0 ** int(found[1])) if found else 1.0
+    return float(b"1e" + found[1]) if found else 1.0

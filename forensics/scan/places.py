@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
+try:
+    from stringzilla import count as _count
+except ImportError:  # it has no wheel for every machine
+    _count = bytes.count
+
+
+def line_feeds(block: bytes, start: int = 0, stop: int = sys.maxsize) -> int:
+    """Count the line feeds between two places of a block."""
+    return int(_count(block, b"\n", start, stop))
+
 
 def record_start(block: bytes, at: int) -> int:
     """Return where the record that holds a position begins."""

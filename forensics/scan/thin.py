@@ -7,16 +7,13 @@ finds remarkable. Everything else is counted, roughly, and never parsed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
-
-import numpy as np
 
 from forensics.model import Line
 from forensics.scan.columns import Columns, Found
 from forensics.scan.key import Learn, Slot
-from forensics.scan.numbers import Places, line_ends, places
-from forensics.scan.places import characters, line_end, record_start
+from forensics.scan.places import characters, line_end, line_feeds, record_start
 
 _LONGEST_TEXT = 1 << 16
 WINDOW = 1 << 12
@@ -52,25 +49,20 @@ class Lines:
         self._offset = offset
         self._lines = lines
         self._column = column
-        self._ends: Places | None = None
 
-    @property
-    def ends(self) -> int:
-        """How many line ends the block has."""
-        return line_ends(self.block) if self._ends is None else len(self._ends)
-
-    def records(self, starts: Sequence[int]) -> Iterator[Record]:
-        """Yield the records that begin at some places of the block."""
-        if not starts:
-            return
-        if self._ends is None:
-            self._ends = places(self.block, b"\n")
-        for start, above in zip(starts, np.searchsorted(self._ends, starts, "right").tolist(), strict=True):
-            first = int(self._ends[above - 1]) if above else 0
+    def records(self, starts: Iterable[int]) -> dict[int, Record]:
+        """Return the records that begin at some places of the block."""
+        found: dict[int, Record] = {}
+        above = counted = 0
+        for start in sorted(set(starts)):
+            above += line_feeds(self.block, counted, start)
+            counted = start
+            first = self.block.rfind(b"\n", 0, start) + 1
             end = line_end(self.block, start)
             text = self.block[start : min(end, start + _LONGEST_TEXT)]
             column = characters(self.block[first:start]) + (0 if first else self._column)
-            yield Record(self._lines + 1 + above, column, self._offset + start, text, end < len(self.block))
+            found[start] = Record(self._lines + 1 + above, column, self._offset + start, text, end < len(self.block))
+        return found
 
 
 class Thinning:
@@ -120,12 +112,8 @@ class Thinning:
             chosen.update(self._records(block, begin, len(block), 0)[-self._quarter :])
         return chosen
 
-    def see(self, block: bytes, offset: int, above: int, column: int) -> int:
-        """Keep what is remarkable in a block that stands at an offset, below so many lines, at a column.
-
-        Returns:
-            How many line ends the block has.
-        """
+    def see(self, block: bytes, offset: int, above: int, column: int) -> None:
+        """Keep what is remarkable in a block that stands at an offset, below so many lines, at a column."""
         lines = Lines(block, offset, above, column)
         if self._used >= self._stretch:
             self._begin()
@@ -135,7 +123,6 @@ class Thinning:
             self._keep(gone, self._before)
         self._keep(found, lines)
         self._before = lines
-        return lines.ends
 
     def remarkable(self) -> list[tuple[Slot, Line]]:
         """Return what was kept and what for, once the stream has ended."""
@@ -144,8 +131,9 @@ class Thinning:
         return [(slot, record.line()) for kept in (*self._closed, self._open) for slot, (_, record) in kept.items()]
 
     def _keep(self, found: list[Found], lines: Lines) -> None:
-        for each, record in zip(found, lines.records([each.start for each in found]), strict=True):
-            self._open[each.slot] = each.value, record
+        records = lines.records(each.start for each in found)
+        for each in found:
+            self._open[each.slot] = each.value, records[each.start]
 
     def _begin(self) -> None:
         """Begin a new stretch; where there are too many records already, join two stretches each to one."""
