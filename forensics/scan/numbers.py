@@ -45,24 +45,22 @@ def places(block: bytes, literal: bytes) -> Places:
         import stringzilla
     except ImportError:
         return np.fromiter((m.end() for m in re.finditer(re.escape(literal), block)), np.int64)
-    return _starts(stringzilla.Str(block).split(literal), len(literal))
+    parts = stringzilla.Str(block).split(literal)
+    ends = len(literal) * np.arange(1, len(parts))
+    # Where nothing stands between them there are no offsets: to ask for them ends the process.
+    return ends if len(ends) * len(literal) in {0, len(block)} else _starts(parts) + ends
 
 
-def _starts(parts: Any, width: int) -> Places:
+def _starts(parts: Any) -> Places:
     """Return where the parts of a split begin, the first left out.
 
     Their offsets lie in memory as Arrow has them, counted without the separators.
     """
     count = len(parts) - 1
-    if count < 1:
-        return np.empty(0, np.int64)
-    ends = width * np.arange(1, count + 1)
-    if not parts.tape_nbytes:
-        return ends  # nothing stands between them, and then the offsets are not written
     kind = np.dtype(np.uint64 if parts.offsets_are_large else np.uint32)
     # Not an array type of ctypes: one would be made anew for each count, which takes longer than the search.
     offsets = np.frombuffer(ctypes.string_at(parts.offsets_address, kind.itemsize * (count + 1)), kind)[1:]
-    return offsets.astype(np.int64) + ends
+    return offsets.astype(np.int64)
 
 
 def numbers(block: bytes, starts: Places) -> Values:
