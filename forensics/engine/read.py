@@ -127,17 +127,25 @@ def _parts(item: Input, setting: Setting) -> Sequence[Part | None]:
 
 
 def _together(setting: Setting, tasks: Sequence[Task], results: Iterator[Heard | PartMarks]) -> Iterator[Heard]:
-    """Yield what each source said, where its last part is there."""
-    held: list[PartMarks] = []
-    for task, result in zip(tasks, results, strict=True):
+    """Yield what each source said. A file's parts are put together while the next ones are read."""
+    pairs = zip(tasks, results, strict=True)
+    for task, result in pairs:
         if isinstance(result, Heard):
             yield result
-            continue
-        if not (held and held[-1].stopped):  # behind a gap nobody knows the numbers of lines
-            held.append(result)
-        if task.part is not None and task.part.last:
-            yield Reader(task.context, setting.own, setting.step_cap).join(task.item, held)
-            held = []
+        else:
+            reader = Reader(task.context, setting.own, setting.step_cap)
+            yield reader.join(task.item, _whole(task, result, pairs))
+
+
+def _whole(task: Task, result: PartMarks, pairs: Iterator[tuple[Task, Heard | PartMarks]]) -> Iterator[PartMarks]:
+    """Yield the parts of a file up to its last one, or to the first at which reading was stopped."""
+    yield result
+    stopped = result.stopped
+    while task.part is not None and not task.part.last:
+        task, part = next(pairs)
+        if isinstance(part, PartMarks) and not stopped:  # behind a gap nobody knows the numbers of lines
+            yield part
+            stopped = part.stopped
 
 
 def _summary(left_out: Sequence[str]) -> Sequence[str]:

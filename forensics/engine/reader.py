@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from forensics.engine.clock import Clock
-from forensics.engine.marks import Counts, Mark, PartMarks, counted, joined, marked, remarkable
+from forensics.engine.marks import Counts, Joined, Mark, PartMarks, counted, marked, remarkable
 from forensics.engine.seen import LOG_KINDS
 from forensics.model import Context, Event, Line, Record, Source, Step
 from forensics.parsers import FILE_PARSERS, LINE_PARSERS
@@ -101,18 +101,18 @@ class Reader:
         self._stand_out([mark for _, mark in remarkable(scan, self._context)])
         return self._ended(item.source, counted(scan))
 
-    def join(self, item: Input, parts: Sequence[PartMarks]) -> Heard:
-        """Read a source whose parts were looked through already."""
+    def join(self, item: Input, parts: Iterable[PartMarks]) -> Heard:
+        """Read a source whose parts are looked through elsewhere, as they come."""
         self._artefact(item)
-        whole = joined(parts)
-        self._take(whole.marks)
-        self._stand_out([mark for _, mark in whole.remarkable])
+        whole = Joined(parts)
+        self._take(whole.marks())
+        self._stand_out([mark for _, mark in whole.remarkable()])
         source = item.source
-        if whole.why:
-            why = f"{source.why}; {whole.why}" if source.why else whole.why
-            state = source.state if whole.why.startswith((GREW, STOPPED)) else "cut"
+        if told := whole.why():
+            why = f"{source.why}; {told}" if source.why else told
+            state = source.state if told.startswith((GREW, STOPPED)) else "cut"
             source = replace(source, why=why, read="partial", state=state)
-        return self._ended(source, whole.counts)
+        return self._ended(source, whole.counts())
 
     def _artefact(self, item: Input) -> None:
         source = item.source

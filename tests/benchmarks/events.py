@@ -21,10 +21,10 @@ def main(path: str) -> None:
         plan = Plan(literals(book), total_bytes=item.source.bytes)
         context = Context(item.source)
         assert item.plain_path is not None
-        found = [
+        found = (
             read_part(PartReader(item.plain_path, part), part, plan, plan.matcher(), context, 1)
             for part in split(item.source.bytes)
-        ]
+        )
         heard = Reader(context, (), 24_000).join(item, found)
         for event in heard.events:
             counts[event.speaker] = counts.get(event.speaker, 0) + 1
