@@ -36,6 +36,7 @@ EVENT_CAP = 20_000
 CLOSING = 20
 """Lines at the end of a large source that are asked for their times."""
 BATCH = 4_000
+WARM = 1 << 16
 UNREAD = frozenset({"checkpoint", "binary"})
 _PURE = frozenset({"nvidia-smi-csv", "nvidia-smi-xml", "nvidia-smi-dmon", "nvidia-smi-pmon", "exit-code",
                    "torchelastic-error", "flight-recorder", "memory-snapshot", "torch-trace", "launch-script",
@@ -100,6 +101,12 @@ class Reader:
         self._take(marked(hit, self._context) for hit in scan.over(self._watch.follow(item)))
         self._stand_out([mark for _, mark in remarkable(scan, self._context)])
         return self._ended(item.source, counted(scan))
+
+    def warm(self, item: Input, plan: Plan, matcher: Callable[[], Matcher]) -> None:
+        """Read the beginning of a source for nothing: what that loads and compiles, processes begin with."""
+        head = item.read(WARM)
+        scan = Scan(plan, matcher(), budget=FEWEST, size=len(head))
+        self._take(marked(hit, self._context) for hit in scan.over([head]))
 
     def join(self, item: Input, parts: Iterable[PartMarks]) -> Heard:
         """Read a source whose parts are looked through elsewhere, as they come."""
