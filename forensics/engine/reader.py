@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from forensics.engine.clock import Clock
 from forensics.engine.marks import Counts, Joined, Mark, PartMarks, counted, marked, remarkable
@@ -54,6 +56,20 @@ class Heard:
     left_out: list[str] = field(default_factory=list)
     tail: tuple[Line, ...] | None = None
     times: tuple[array[int], array[float]] | None = None
+
+
+def holding(records: Sequence[Record], literals: Iterable[str]) -> list[Record]:
+    """Return the records whose lines hold one of the literals; each is looked for in all lines at once."""
+    text = "\n".join(record.raw for record in records)
+    starts = [0, *accumulate(len(record.raw) + 1 for record in records)]
+    found: set[int] = set()
+    for literal in literals:
+        at = text.find(literal)
+        while at >= 0:
+            index = bisect_right(starts, at) - 1
+            found.add(index)
+            at = text.find(literal, starts[index + 1])
+    return [records[index] for index in sorted(found)]
 
 
 def budget(item: Input, step_cap: int) -> int:
@@ -234,11 +250,10 @@ class Reader:
             self._keep(fresh)
         self._keep(self._unclaimed(batch, claimed))
 
-    def _unclaimed(self, batch: Iterable[Record], claimed: set[int]) -> Iterator[Event]:
+    def _unclaimed(self, batch: Sequence[Record], claimed: set[int]) -> Iterator[Event]:
         """Yield lines that no speaker claims as plain output, or as log records if they have a level."""
-        for record in batch:
-            if record.line.number in claimed or not any(a in record.raw for a in self._literals):
-                continue
+        rest = [record for record in batch if record.line.number not in claimed]
+        for record in holding(rest, self._literals):
             speaker, kind = ("log", record.level) if record.level else ("output", "line")
             yield quote(speaker, kind, [record], self._context)
 
