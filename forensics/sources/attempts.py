@@ -114,8 +114,13 @@ def _begins(made: Input) -> set[str]:
 
 
 def _firsts(units: Sequence[Unit]) -> list[Unit]:
-    """Return first attempts beside a log of training whose name counts nothing: `attempt1_bs32.log`, `finetune.log`."""
-    plain = any(u.explicit is None and u.number is None and not u.age and not u.other_purpose for u in units)
+    """Return first attempts beside a log of training whose name counts no tries: `attempt1_bs32.log`, `finetune.log`.
+
+    The number of a scheduler's job counts none either: `logs_attempt1/slurm-77.out`, `slurm-81.out`.
+    """
+    plain = any(
+        u.explicit is None and (u.number is None or u.job) and not u.age and not u.other_purpose for u in units
+    )
     counted = {unit.explicit for unit in units if unit.explicit is not None}
     return [unit for unit in units if unit.first and plain and counted <= {0, 1}]
 

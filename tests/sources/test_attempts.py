@@ -46,6 +46,8 @@ BARE = log(0, stamped=False)
         {"previous/2026-11-28/train.log": BARE, "train.log": BARE},
         {"main_log.2023-08-26_1.txt": BARE, "main_log.txt": BARE},
         {"old/grpo-488107.out": log(10), "grpo-488213.out": log(10)},
+        {"logs_attempt1/slurm-771204.out": BARE, "slurm-771390.out": BARE},
+        {"attempt_1/job-771204.log": log(10), "job-771390.log": log(12)},
     ],
 )
 def test_tries_are_numbered_oldest_first(files: dict[str, bytes]) -> None:
@@ -76,6 +78,9 @@ def test_names_that_grow_are_tries_even_without_times() -> None:
         {"train.log": log(10), "eval.log": log(12)},
         {"train.log": log(10), "train_eval.log": log(12)},
         {"train.log": BARE, "train_b.log": BARE},
+        {"logs/none_7k2m1q0c/attempt_0/0/stderr.log": BARE, "console.txt": BARE},
+        {"logs/none_7k2m1q0c/attempt_0/0/stderr.log": BARE, "slurm-771390.out": BARE},
+        {"attempt_0/3/stdout.log": log(10), "attempt_0/4/stdout.log": log(10), "torchrun.log": log(10)},
         {"train.log": log(10), "train_summary.log": b"2026-11-29 13:00:00 wrote 3 plots\n2026-11-29 13:01:00 done\n"},
         {"run.log": log(10), "debug_repro.log": log(12)},
         {"train.log.2": log(9), "train.log.1": log(10), "train.log": log(11)},
