@@ -21,7 +21,9 @@ from forensics.text.frames import in_helper
 SLACK_S = 2.0
 """Clocks of ranks and of the kernel may differ by this much."""
 REPORTED_LATE_S = 30.0
-"""The kernel writes at once what a program, whose GPU works on while it waits, reports only later."""
+"""The kernel writes at once what a program, whose GPU works on while it waits, reports only later.
+
+So do the partners of a process that closes its connections, then ends its threads, and then prints its traceback."""
 RECOVERED_AFTER = 2
 """Progress records of the same rank after a fault that make it a recovered one."""
 OTHERS_WENT_ON = 5
@@ -245,11 +247,22 @@ def _before(a: Candidate, b: Candidate) -> bool:
     if first.path == last.path and first.line == last.line:
         return True
     slack = _slack(first, last) if last.speaker == "kernel" else SLACK_S
+    if _unwinds(a, b):
+        slack = REPORTED_LATE_S
     if first.time is not None and last.time is not None:
         return first.time <= last.time + slack
     if first.path == last.path and first.rank == last.rank and "observed" not in {first.speaker, last.speaker}:
         return first.line <= last.end_line
     return a.start[0] <= b.stop[1] + slack
+
+
+def _unwinds(a: Candidate, b: Candidate) -> bool:
+    """Tell whether `a` is a process's own fault, told when all is unwound, and `b` how others saw it go before that.
+
+    What no restart can mend was wrong from the start, so a connection that broke is not how it came about.
+    """
+    own = a.rule.restart == "no" and a.matches[0].event.speaker == "exception" and not a.id.startswith("comm.")
+    return own and b.id.startswith("comm.") and a.matches[0].event.path != b.matches[-1].event.path
 
 
 def _slack(first: Event, second: Event) -> float:

@@ -233,6 +233,9 @@ def _continues(block: _Block, record: Record) -> bool:
         block.type = glued["type"]
         block.message.append(replace(record, text=glued["message"]))
         return True
+    if shift := _shift(block, text):
+        text = text[shift:]
+        record = replace(record, text=text)
     closing = _CLOSING.match(text)
     if not text or text[0] in " \t│╭╰|" or (same and not closing):
         block.frames.append(_indented(text) if same else text)
@@ -247,6 +250,19 @@ def _continues(block: _Block, record: Record) -> bool:
     # Another thread's output between two frames: skip it, but not for ever.
     block.stray += 1
     return block.stray <= _STRAY_LINES
+
+
+def _shift(block: _Block, text: str) -> int:
+    """Return by how much a whole traceback is indented, where a line ends it: it stands two blanks left of its frames.
+
+    Ray puts the traceback of a worker into the message of its own exception.
+    """
+    at = len(text) - len(text.lstrip(" "))
+    if at and block.frames and _BARE.match(text, at):
+        frame = next((line for line in reversed(block.frames) if line.lstrip(" ").startswith('File "')), "")
+        if len(frame) - len(frame.lstrip(" ")) == at + 2:
+            return at
+    return 0
 
 
 def _indented(text: str) -> str:
