@@ -32,6 +32,8 @@ def _with_root(root: Finding, made: Sequence[Finding], end: Outcome, known: str)
         return "failed", root.title
     if known == "degraded":
         return "degraded", f"{_good(end)}, but afterwards: {_lower(root.title)}"
+    if root.id.startswith("capture.") and end.scheduler_state == "FAILED":
+        return "failed", f"the scheduler says FAILED, and nothing the program said is left: {_lower(root.title)}"
     if root.id.startswith("capture."):
         return "unknown", _with_broken_capture(root, end)
     if any(f.severity == "error" and f.role != "note" for f in made):
