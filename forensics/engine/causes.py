@@ -11,6 +11,7 @@ from forensics.engine.match import Match
 from forensics.engine.outcome import Outcome, is_end
 from forensics.engine.progress import Progress
 from forensics.engine.seen import UNTIMED, Seen
+from forensics.engine.services import Services
 from forensics.engine.starts import last_starts
 from forensics.engine.whose import Whose
 from forensics.model import SEVERITIES, Event, Role, Severity, Value
@@ -66,7 +67,7 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     for match in matches:
         groups[match.rule.id].append(match)
     progress = Progress(seen.steps)
-    whose = Whose(seen, progress)
+    whose, services = Whose(seen, progress), Services(seen)
     ends = _ends(seen)
     starts = last_starts(seen)
     at_work = bool(seen.current_steps())
@@ -90,7 +91,11 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
             m
             for m in related
             if not _answered(m.event, answers)
-            and (_severity(m) != "error" or not (whose.outlived(m.event) or _recovered(m.event, progress, ends, end)))
+            and (
+                _severity(m) != "error"
+                or services.ended(m.event)
+                or not (whose.outlived(m.event) or _recovered(m.event, progress, ends, end))
+            )
         ]
         chosen = lasting or related or current or group
         order = sorted(chosen, key=lambda m: _position(m.event))

@@ -49,7 +49,7 @@ def _with_root(root: Finding, made: Sequence[Finding], end: Outcome, known: str)
 
 
 def _of_a_program(finding: Finding, root: Finding) -> bool:
-    """Tell whether a program raised because of what the capture hid: then one thing at least is known to have failed."""
+    """Tell whether a program raised because of what the capture hid: so one thing at least is known to have failed."""
     return root.id in finding.because and "exception" in finding.facts
 
 

@@ -12,7 +12,10 @@ from forensics.text.peeled import Peeled, Peeler
 LABEL = lazy(r"(?=[ \d]{1,4}:|\d{5}:) {0,3}(\d{1,5}):(?: (?=\S| {2,}\S| \[20\d\d-|\t)|$)")
 """What `srun --label` puts before a line: the task's number, padded with blanks to the widest."""
 
-COMPOSE_FORM = r"([a-z][\w.]{0,60}(?:[-_][\w.]{1,60}){0,6}[-_]\d{1,4}) {2,20}\| ?"
+COMPOSE_FORM = (
+    r"([a-z][\w.]{0,60}(?:[-_][\w.]{1,60}){0,6}[-_]\d{1,4})(?: {2,20}\| ?| \| (?=(?:INFO|WARNING|ERROR|CRITICAL)\b))"
+)
+"""What docker compose puts before a line. The longest name has one blank behind it, as a name in a table has."""
 HOST_FORM = (
     r"((?:node|host|worker|compute|dgx|hgx|nid|gn|gpu-?(?:node|server|host)?|cn|ip|pod|master|launcher|server)"
     r"[-_.]?\d[\w.-]{0,60}|(?:\d{1,3}\.){3}\d{1,3}(?=: (?:\[|Traceback| {2}|\d{4}-))): "

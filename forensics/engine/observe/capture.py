@@ -29,7 +29,7 @@ _FRAME = lazy(r'File "(?P<file>[^"\n]{1,400})"')
 
 
 def observe(seen: Seen) -> Iterator[Event]:
-    """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked` (`masked-stage`) and `buffered`; note logs that are copies."""
+    """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked`, `masked-stage`, `buffered`; note copies of logs."""
     seen.notes.extend(_copies(seen))
     speaking_logs = {s.path for s in seen.logs() if s.kind not in PANES}
     for source in seen.sources:
@@ -113,9 +113,9 @@ def _masked(seen: Seen) -> Iterator[Event]:
     if not zero or not pipe:
         return
     if (stage := _stage_in_vain(seen)) is not None:
-        pipe, stopped, raised = stage
-        message = f"the pipeline hid how training ended, and so {raised.fields.get('exception')} came in the next stage"
-        yield observed(pipe.place, "masked-stage", message, {"exit_code": 0}, (stopped, raised.place, zero.place))
+        hiding, stopped, missed = stage
+        message = f"the pipeline hid how training ended, and so {missed.fields.get('exception')} came in the next stage"
+        yield observed(hiding.place, "masked-stage", message, {"exit_code": 0}, (stopped, missed.place, zero.place))
         return
     raised = next(seen.said("exception", "exception", "bare"), None)
     if raised or _stopped_short(seen):
