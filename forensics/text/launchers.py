@@ -1,7 +1,7 @@
 """Prefixes of launchers and collectors: which rank, actor, pod, host or process a line comes from.
 
 Sources of the forms: torchrun `--tee`, srun `--label`, mpirun `--tag-output`, Ray, vLLM,
-`kubectl logs --prefix`, docker compose, pdsh, syslog, dmesg.
+Metaflow, `kubectl logs --prefix`, docker compose, pdsh, syslog, dmesg.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _ROLE = lazy(r"\[[A-Za-z_][A-Za-z_-]{0,30}?(\d{1,6})\]: ?")
 _LANE = lazy(r"\[([A-Za-z][\w-]{0,30} \d{1,6})\]:? ?")
 _MPI = lazy(r"\[(?:[\w.-]{1,80}@)?\d{1,6},(\d{1,6})\]<std(?:out|err|diag)>: ?")
 _POD = lazy(r"\[pod/([\w.-]{1,253})/[\w.-]{1,253}\] ?")
+_METAFLOW = lazy(r"\[[\w-]{1,80}/[\w-]{1,80}/[\w-]{1,80} \(pid \d{1,10}\)\] (?:\[[0-9a-f]{8}-[0-9a-f-]{27}\] )?")
 _ACTOR = lazy(
     r"\((?:(?P<name>[\w.<>:+-]{1,80}) )?(?:rank=(?P<rank>\d{1,6}) )?pid=(?P<pid>\d{1,10})"
     r"(?:, ip=(?P<ip>[\w.:-]{1,60}))?(?:, [^\n]{0,120}?)?\)(?: |$)"
@@ -101,6 +102,12 @@ def _actor(text: str, at: int, found: Peeled) -> int:
     return match.end()
 
 
+def _metaflow(text: str, at: int, found: Peeled) -> int:
+    """`[177/train/577 (pid 28936)] `, with the id of a batch job behind it: the process is the one that watches."""
+    match = _METAFLOW.match(text, at) if found.stamped else None
+    return match.end() if match else at
+
+
 def _label(text: str, at: int, found: Peeled) -> int:
     """`3: ` at the very beginning of a line."""
     match = LABEL.match(text) if at == 0 else None
@@ -165,7 +172,7 @@ def _titan(text: str, at: int, _found: Peeled) -> int:
     return at + 8 if text.startswith("[titan] ", at) else at
 
 
-BRACKETED: tuple[Peeler, ...] = (_rank, _role, _pod, _mpi, _titan)
+BRACKETED: tuple[Peeler, ...] = (_rank, _role, _pod, _mpi, _titan, _metaflow)
 LANES: tuple[Peeler, ...] = (_lane,)
 ROUND: tuple[Peeler, ...] = (_actor,)
 ANGLED: tuple[Peeler, ...] = (_priority,)

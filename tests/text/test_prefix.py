@@ -71,6 +71,12 @@ def test_a_prefix_without_a_time_comes_off(line: str, message: str, told: dict[s
         ("2026-11-29 12:50:41,000 - INFO: Global seed", "Global seed", {"level": "info"}),
         ("2026-11-29 12:50:41 | INFO | args {}", "args {}", {"level": "info"}),
         ("2026-11-29 12:50:41 | INFO | [drafter 2] step 0/5", "step 0/5", {"level": "info", "lane": "drafter 2"}),
+        ("2026-11-29 12:50:41.000 [177/train/577 (pid 28936)] OSError: x", "OSError: x", {}),
+        (
+            "2026-11-29 12:50:41.000 [177/train/577 (pid 28936)] [09c561ee-a44c-4795-967c-7183a83b3160]   File",
+            "  File",
+            {},
+        ),
         ("2026-11-29 12:50:41.000 | INFO     | mod.sub:fn:12 - text", "text", {"level": "info"}),
         ("2026-11-29 12:50:41,000 [rank0] INFO train: iteration 1/500", "iteration 1/500", {"rank": 0, "level": "info"}),
         ("2026-11-29 12:50:41 [INFO]\tEpoch=3, loss=0.04", "Epoch=3, loss=0.04", {"level": "info"}),
