@@ -81,7 +81,8 @@ def _good(end: Outcome) -> str:
     if end.last_epoch is not None and not said:
         said.append(f"epoch {end.last_epoch} of {end.last_epoch} was reached and saved")
     if end.scheduler_state:
-        said.append(f"the scheduler says {end.scheduler_state}")
+        who = "systemd" if "(" in end.scheduler_state else "the scheduler"
+        said.append(f"{who} says {end.scheduler_state}")
     return ", ".join(said) or "nothing failed"
 
 
