@@ -119,11 +119,14 @@ def _begins(made: Input) -> set[str]:
 def _firsts(units: Sequence[Unit]) -> list[Unit]:
     """Return first attempts beside a log of training whose name counts no tries: `attempt1_bs32.log`, `finetune.log`.
 
-    The number of a scheduler's job counts none either: `logs_attempt1/slurm-77.out`, `slurm-81.out`.
+    A later job's number counts none either: `logs_attempt1/slurm-77.out`, `slurm-81.out`.
     """
-    plain = any(u.explicit is None and (u.number is None or u.job) and not u.age and not u.other_purpose for u in units)
+    others = [u for u in units if u.explicit is None and not u.age and not u.other_purpose]
+    plain = any(u.number is None for u in others)
+    last = max((u.number or 0 for u in others if u.job), default=0)
     counted = {unit.explicit for unit in units if unit.explicit is not None}
-    return [unit for unit in units if unit.first and plain and counted <= {0, 1}]
+    firsts = [u for u in units if u.first and (plain or (u.job and (u.number or 0) < last))]
+    return firsts if counted <= {0, 1} else []
 
 
 def _left_behind(units: Sequence[Unit]) -> list[Unit]:

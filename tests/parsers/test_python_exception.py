@@ -265,3 +265,34 @@ def test_a_line_of_source_that_looks_like_an_exception_ends_no_traceback() -> No
     text = REMOTE.replace("ERROR ", "").replace("init_environment(", "RuntimeError: not yet")
     assert [e.message for e in parse(text)] == ["RuntimeError: Gloo connectFullMesh failed"]
     assert [e.kind for e in parse(text.rpartition("\n  Runtime")[0])] == ["cut"]
+
+
+SPAWNED = """
+Traceback (most recent call last):
+  File "/v/torch/multiprocessing/spawn.py", line 158, in join
+    raise Exception(msg)
+Exception: died
+
+-- Process {rank} terminated with the following error:
+Traceback (most recent call last):
+  File "/v/torch/multiprocessing/spawn.py", line 69, in _wrap
+    fn(i, *args)
+FloatingPointError: Minimum loss scale reached (0.0001).
+"""
+
+
+def test_the_process_that_spawn_names_is_the_rank_of_its_traceback() -> None:
+    """The parent repeats what its child raised, and says which child that was."""
+    *_, child = parse(SPAWNED.format(rank=3))
+    assert (child.rank, child.message) == (3, "FloatingPointError: Minimum loss scale reached (0.0001).")
+
+
+def test_a_traceback_that_spawn_does_not_announce_has_no_rank() -> None:
+    """Words in between, a header that is cut, and the same words of another program."""
+    for announced in (
+        "-- Process three terminated",
+        "-- Process 3 terminated with the follow",
+        "-- Process 3 terminated",
+    ):
+        text = SPAWNED.replace("-- Process {rank} terminated with the following error:", announced)
+        assert {e.rank for e in parse(text)} == {None}

@@ -90,6 +90,7 @@ def test_names_that_grow_are_tries_even_without_times() -> None:
         {"shard1/master-0.log": quiet(10), "shard2/worker.log": quiet(12)},
         {"logs/none_7k2m1q0c/attempt_0/0/stderr.log": BARE, "console.txt": BARE},
         {"logs/none_7k2m1q0c/attempt_0/0/stderr.log": BARE, "slurm-771390.out": BARE},
+        {"attempt1/train.log": BARE, "slurm-771390.out": BARE},
         {"attempt_0/3/stdout.log": log(10), "attempt_0/4/stdout.log": log(10), "torchrun.log": log(10)},
         {"train.log": log(10), "train_summary.log": b"2026-11-29 13:00:00 wrote 3 plots\n2026-11-29 13:01:00 done\n"},
         {"run.log": log(10), "debug_repro.log": log(12)},
