@@ -93,7 +93,7 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
             if not _answered(m.event, answers)
             and (
                 _severity(m) != "error"
-                or services.ended(m.event)
+                or (end.finished is None and not end.reached_total and services.ended(m.event))
                 or not (whose.outlived(m.event) or _recovered(m.event, progress, ends, end))
             )
         ]

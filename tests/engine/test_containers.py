@@ -85,8 +85,13 @@ def test_the_partners_of_that_time_are_heard_too_and_explained_by_it() -> None:
         {"w.previous.log": PREVIOUS, "w.log": STARTING},
         {"describe.txt": WAITING, "old/w.log": PREVIOUS, "w.log": STARTING},
         {"describe.txt": RUNNING, "w.previous.log": PREVIOUS, "w.log": STARTING},
+        {
+            "describe.txt": EVENTS,
+            "w.previous.log": PREVIOUS,
+            "w.log": STARTING + "2024-02-12T08:41:37.00Z GET /v1 200\n",
+        },
     ],
-    ids=["it then ended well", "it trains", "no word of Kubernetes", "put aside by somebody", "it has just begun"],
+    ids=["it then ended well", "it trains", "no word of Kubernetes", "put aside", "it has just begun", "it serves"],
 )
 def test_an_earlier_container_is_an_earlier_try_where_the_next_one_works_or_may(files: dict[str, str]) -> None:
     """A restart that helped, or that may still, and tries that somebody made by hand."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.runs import RAISED, analyse, root
+from tests.engine.runs import RAISED, analyse, root, steps
 
 BOUND = """INFO:     Started server process [1]
 INFO:     Application startup complete.
@@ -64,3 +64,10 @@ def test_a_service_that_raised_and_left_with_a_status_failed() -> None:
 def test_a_service_that_worked_after_it_recovered(log: str) -> None:
     """Its own restart, its own work, and the end of another one."""
     assert root(analyse(compose_log=log + named("other-1", WORK))) is None
+
+
+def test_a_training_that_came_to_its_end_outlived_whatever_ended_a_service_beside_it() -> None:
+    """A helper may fail: what the run was for is there."""
+    log = named("prep-1  ", RAISED.format(error="ValueError: odd")) + EXITED.format(name="prep-1", code=1)
+    done = named("trainer-1", steps(1, 100) + "Training complete\n")
+    assert analyse(compose_log=log + done.replace("trainer-1", "trainer-1 ")).verdict == "healthy"

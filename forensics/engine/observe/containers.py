@@ -20,6 +20,8 @@ from forensics.text.lazy import lazy
 _PREVIOUS = frozenset({"previous", "prev"})
 _CURRENT = frozenset({"current", "curr", "cur", "now"})
 _PARTS = re.compile(r"[._-]+")
+_LONG_S = 900.0
+"""Seconds after which a container that has not raised is at work, as a server is that prints no numbers."""
 _RESTARTING = lazy(r"[Bb]ack-?[Oo]ff restarting failed|CrashLoopBackOff")
 
 
@@ -31,9 +33,10 @@ def observe(seen: Seen) -> Iterator[Event]:
         return
     logs = [s for s in seen.sources if s.kind in LOG_KINDS and s.read != "skipped"]
     now = {_name(s): s.path for s in logs if seen.is_current(s.path) and not _words(s) & _PREVIOUS}
+    raised = {e.path for e in seen.events if e.speaker == "exception"}
     worked = {s.path for s in seen.steps if s.series == "train" or s.tokens_per_s is not None}
     worked |= {e.path for e in seen.events if is_end(e)}
-    raised = {e.path for e in seen.events if e.speaker == "exception"}
+    worked |= {s.path for s in logs if s.started and s.ended and s.ended - s.started > _LONG_S and s.path not in raised}
     failed = []
     for source in logs:
         twin = now.get(_name(source)) if _words(source) & _PREVIOUS and not seen.is_current(source.path) else None
