@@ -11,6 +11,7 @@ from forensics.engine.match import Match
 from forensics.engine.outcome import Outcome, is_end
 from forensics.engine.progress import Progress
 from forensics.engine.seen import UNTIMED, Seen
+from forensics.engine.services import Services
 from forensics.engine.starts import last_starts
 from forensics.engine.whose import Whose
 from forensics.model import SEVERITIES, Event, Role, Severity, Value
@@ -21,7 +22,9 @@ from forensics.text.frames import in_helper
 SLACK_S = 2.0
 """Clocks of ranks and of the kernel may differ by this much."""
 REPORTED_LATE_S = 30.0
-"""The kernel writes at once what a program, whose GPU works on while it waits, reports only later."""
+"""The kernel writes at once what a program, whose GPU works on while it waits, reports only later.
+
+So do the partners of a process that closes its connections, then ends its threads, and then prints its traceback."""
 RECOVERED_AFTER = 2
 """Progress records of the same rank after a fault that make it a recovered one."""
 OTHERS_WENT_ON = 5
@@ -64,7 +67,7 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
     for match in matches:
         groups[match.rule.id].append(match)
     progress = Progress(seen.steps)
-    whose = Whose(seen, progress)
+    whose, services = Whose(seen, progress), Services(seen)
     ends = _ends(seen)
     starts = last_starts(seen)
     at_work = bool(seen.current_steps())
@@ -88,7 +91,11 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
             m
             for m in related
             if not _answered(m.event, answers)
-            and (_severity(m) != "error" or not (whose.outlived(m.event) or _recovered(m.event, progress, ends, end)))
+            and (
+                _severity(m) != "error"
+                or (end.finished is None and not end.reached_total and services.ended(m.event))
+                or not (whose.outlived(m.event) or _recovered(m.event, progress, ends, end))
+            )
         ]
         chosen = lasting or related or current or group
         order = sorted(chosen, key=lambda m: _position(m.event))
@@ -245,11 +252,22 @@ def _before(a: Candidate, b: Candidate) -> bool:
     if first.path == last.path and first.line == last.line:
         return True
     slack = _slack(first, last) if last.speaker == "kernel" else SLACK_S
+    if _unwinds(a, b):
+        slack = REPORTED_LATE_S
     if first.time is not None and last.time is not None:
         return first.time <= last.time + slack
     if first.path == last.path and first.rank == last.rank and "observed" not in {first.speaker, last.speaker}:
         return first.line <= last.end_line
     return a.start[0] <= b.stop[1] + slack
+
+
+def _unwinds(a: Candidate, b: Candidate) -> bool:
+    """Tell whether `a` is a process's own fault, told when all is unwound, and `b` how others saw it go before that.
+
+    What no restart can mend was wrong from the start, so a connection that broke is not how it came about.
+    """
+    own = a.rule.restart == "no" and a.matches[0].event.speaker == "exception" and not a.id.startswith("comm.")
+    return own and b.id.startswith("comm.") and a.matches[0].event.path != b.matches[-1].event.path
 
 
 def _slack(first: Event, second: Event) -> float:

@@ -45,6 +45,24 @@ def ranks_of(seen: Seen, found: Sequence[Event]) -> tuple[int, ...]:
     return tuple(rank for rank in (by_pid or blamed)[:1] if rank is not None)
 
 
+def before_node(seen: Seen, path: str) -> int:
+    """Return how many ranks run on the nodes before the one whose log this is, where its ranks are counted from 0.
+
+    `torchrun --tee` puts the local rank before a line, as others put the global one. Its table at the
+    end names both; and a rank beyond those of the earlier nodes shows that the lines name global ones.
+    """
+    tables = [e for e in seen.said("torchrun", "failure") if e.path == path]
+    ahead = {
+        e.rank - local for e in tables if e.rank is not None and isinstance(local := e.fields.get("local_rank"), int)
+    }
+    if len(ahead) != 1:
+        return 0
+    first = ahead.pop()
+    known = {"torchrun", "init"}  # whose own words name the global rank
+    ours = (e.rank for e in seen.events if e.path == path and not known & {e.speaker, e.kind} and e.rank is not None)
+    return first if max(ours, default=0) < first else 0
+
+
 def job_logs(seen: Seen) -> list[int]:
     """Return the jobs whose numbers the logs of the run have in their names."""
     current = [s.path for s in seen.sources if s.kind in LOG_KINDS and seen.is_current(s.path)]

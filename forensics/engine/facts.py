@@ -69,8 +69,10 @@ _CONVERT: dict[str, Callable[[str], Value]] = {
 
 
 def derived(facts: Mapping[str, Value], message: str) -> dict[str, Value]:
-    """Return what follows from the facts of an allocation: what all others hold, what is reserved and unused."""
+    """Return what follows from the facts: of an allocation, what all others hold and what is reserved and unused."""
     found: dict[str, Value] = {}
+    if "failed_node" in facts:
+        found["node"] = facts["failed_node"]  # not one of those on which the scheduler says so
     others = [parse_size(m[1]) for m in _FOREIGN.finditer(message)]
     if "foreign_bytes" in facts and len(others) > 1:
         found["foreign_bytes"] = sum(n for n in others if n is not None)

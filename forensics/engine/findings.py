@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from forensics import timeline
 from forensics.engine.causes import Candidate
-from forensics.engine.context import exit_of, job_of, ranks_of, start_of, versions_of
+from forensics.engine.context import before_node, exit_of, job_of, ranks_of, start_of, versions_of
 from forensics.engine.facts import derived
 from forensics.engine.match import Match
 from forensics.engine.seen import Seen
@@ -76,8 +76,10 @@ def _evidence(candidate: Candidate, decisive: Match) -> tuple[Evidence, ...]:
 
 def _ranks(candidate: Candidate, seen: Seen) -> tuple[int, ...]:
     """Return the ranks that the lines name, else those that say them; for a root also as the launcher tells."""
-    named = [m.facts.get("rank", m.event.rank) for m in candidate.matches]
-    if told := tuple(dict.fromkeys(r for r in named if isinstance(r, int))):
+    named = [(m.event, m.facts.get("rank", m.event.rank)) for m in candidate.matches]
+    ahead = {path: before_node(seen, path) for path in {event.path for event, rank in named if isinstance(rank, int)}}
+    ranks = (rank + ahead[e.path] * (e.speaker != "torchrun") for e, rank in named if isinstance(rank, int))
+    if told := tuple(dict.fromkeys(ranks)):
         return told
     return ranks_of(seen, [m.event for m in candidate.matches]) if candidate.role == "root" else ()
 
@@ -102,6 +104,8 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
     if candidate.role == "root":
         if "last_step" not in facts:
             facts |= _last_step(candidate, seen)
+        if "node" in candidate.rule.facts and event.host:
+            facts.setdefault("node", event.host)
         facts = {**job_of(seen), **versions_of(seen, candidate.rule.facts), **facts}
         if "exit_code" not in facts and "signal" not in facts:
             facts |= exit_of(seen, event.rank)

@@ -33,7 +33,10 @@ FEWEST_STEPS = 40
 _YEAR = lazy_bytes(
     rb"\b(20[1-4]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])[T _]|\d\d:\d\d:\d\d (?:[A-Z]{2,5} )?(20[1-4]\d)\b"
 )
-
+_LED = lazy_bytes(
+    rb"(?m)^(?:<\d{1,3}>|[\w.-]{1,40} )?\[?"
+    rb"(?:(20[1-4]\d)-[01]\d-[0-3]\d|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} (20[1-4]\d))"
+)
 
 MANY = 48
 """Sources beyond which less is read in full of each large one: many ranks begin, and repeat themselves, alike."""
@@ -206,5 +209,6 @@ def _variables(inputs: Sequence[Input]) -> dict[str, Value]:
 def _year(item: Input) -> int | None:
     if item.source.kind in UNREAD:
         return None
-    found = _YEAR.search(item.read(1 << 14))
+    dated = _LED if item.source.kind == "kernel-log" else _YEAR  # a kernel prints when it was built, too
+    found = dated.search(item.read(1 << 14))
     return int(found[1] or found[2]) if found else None

@@ -32,6 +32,10 @@ def _with_root(root: Finding, made: Sequence[Finding], end: Outcome, known: str)
         return "failed", root.title
     if known == "degraded":
         return "degraded", f"{_good(end)}, but afterwards: {_lower(root.title)}"
+    if root.id.startswith("capture.") and end.scheduler_state == "FAILED":
+        return "failed", f"the scheduler says FAILED, and nothing the program said is left: {_lower(root.title)}"
+    if root.id.startswith("capture.") and any(f.severity == "error" and _of_a_program(f, root) for f in made):
+        return "failed", root.title
     if root.id.startswith("capture."):
         return "unknown", _with_broken_capture(root, end)
     if any(f.severity == "error" and f.role != "note" for f in made):
@@ -42,6 +46,11 @@ def _with_root(root: Finding, made: Sequence[Finding], end: Outcome, known: str)
     if end.bad:
         return "failed", f"the exit status is {end.exit_code}; the only thing found is: {_lower(root.title)}"
     return "unknown", f"no end of the run was seen; found: {_lower(root.title)}"
+
+
+def _of_a_program(finding: Finding, root: Finding) -> bool:
+    """Tell whether a program raised because of what the capture hid: so one thing at least is known to have failed."""
+    return root.id in finding.because and "exception" in finding.facts
 
 
 def _with_broken_capture(root: Finding, end: Outcome) -> str:
@@ -72,7 +81,8 @@ def _good(end: Outcome) -> str:
     if end.last_epoch is not None and not said:
         said.append(f"epoch {end.last_epoch} of {end.last_epoch} was reached and saved")
     if end.scheduler_state:
-        said.append(f"the scheduler says {end.scheduler_state}")
+        who = "systemd" if "(" in end.scheduler_state else "the scheduler"
+        said.append(f"{who} says {end.scheduler_state}")
     return ", ".join(said) or "nothing failed"
 
 

@@ -49,6 +49,8 @@ class Whose:
         job = event.fields.get("job_id")
         if event.speaker in {"scheduler", "slurm"} and job is not None and self._jobs and str(job) not in self._jobs:
             return True
+        if event.fields.get("daemon") and self._recorded and str(job) not in self._jobs | self._recorded:
+            return True
         if event.speaker == "shell" and event.kind == "signalled" and _pid(event) is None:
             return self._other_command(event)
         if event.speaker != "kernel":
@@ -106,6 +108,12 @@ class Whose:
     @cached_property
     def _jobs(self) -> frozenset[str]:
         return frozenset(map(str, job_logs(self._seen)))
+
+    @cached_property
+    def _recorded(self) -> frozenset[str]:
+        """Return the jobs that somebody asked the scheduler about: the daemon of a node speaks of all others too."""
+        jobs = (e.fields.get("job_id") for e in self._seen.said("scheduler", "job-state", "earlier-state"))
+        return frozenset(str(job) for job in jobs if job is not None)
 
     @cached_property
     def _said(self) -> tuple[frozenset[Value], tuple[float, float] | None]:

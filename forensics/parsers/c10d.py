@@ -53,7 +53,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("connect", lazy(r"client socket (?:has |cannot )|TCP client failed to connect|cannot be retrieved \(gai")),
     ("store", lazy(r"(?:recv|send)\w{1,20} failed on Socket|should dump\" flag|[Ww]ait timeout after")),
     ("device-guess", lazy(r"devices? used by this process (?:are|is) currently unknown|Guessing device ID")),
-    ("gloo", lazy(r"ProcessGroupGloo|Unable to resolve hostname to a \(local\) address")),
+    ("gloo", lazy(r"ProcessGroupGloo|Gloo connectFullMesh failed|Unable to resolve hostname to a \(local\) address")),
 )  # fmt: skip
 
 

@@ -34,6 +34,8 @@ _BARE = lazy(
     r"(?:: (?P<text>.*))?$"
 )
 _THREAD = lazy(r"Exception in thread (?P<name>[^:]{1,80}):")
+_SPAWNED = lazy(r"-- Process (?P<rank>\d{1,4}) terminated with the following error:\s*$")
+"""What torch.multiprocessing.spawn puts before the traceback of the process that failed first."""
 _IGNORED = "Exception ignored "
 _CPP_WITHIN = 4
 """Lines from an exception without words to the header of the C++ part that Paddle prints below it."""
@@ -83,6 +85,7 @@ class _Block:
     link: str = ""
     original: bool = False
     ignored: str = ""
+    spawned: int | None = None
     frames: list[str] = field(default_factory=list)
     message: list[Record] = field(default_factory=list)
     type: str = ""
@@ -98,6 +101,7 @@ class PythonException:
         '  File "',
         "terminate called after",
         "Exception in thread",
+        "-- Process ",
         _IGNORED,
         _UNCONVERTED,
         "] crashed",
@@ -126,6 +130,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
     crashed: tuple[str | None, int] = (None, -9)
     thrown: Record | None = None
     ignored: tuple[str, int] = "", -9
+    spawned: tuple[int | None, int] = None, -9
     last: tuple[Key, int] = _NOBODY, -9
     for record in _unframed(records):
         key, text = (record.rank, record.lane), record.text
@@ -133,6 +138,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
             open_.clear()
         if key == _NOBODY and key not in open_ and record.line.number - last[1] <= 1:
             key = last[0]  # a logger's prefix stands before the header only
+        spawned = _announced(record, spawned)
         if thread := _THREAD.match(text):
             crashed = thread["name"], record.line.number
         elif record.lane and _CRASHED.search(text):
@@ -151,6 +157,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
             near = 0 <= record.line.number - crashed[1] <= 1
             block = _Block(record, record.lane or (crashed[0] if near else None), link.pop(key, ""))
             block.ignored = _told(record, ignored) or _told_before(block, blocks[key])
+            block.spawned = spawned[0] if 0 < record.line.number - spawned[1] <= 1 else None
             block.original = "Original " + HEADER in text
             _yield_to_cpp(blocks[key], record)
             open_[key] = block
@@ -163,6 +170,12 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
         if key in open_:
             last = key, record.line.number
     return blocks, said
+
+
+def _announced(record: Record, before: tuple[int | None, int]) -> tuple[int | None, int]:
+    """Return which child the parent announces, and the line; what was announced before, where it announces none."""
+    child = _SPAWNED.match(record.text) if record.text.startswith("-- Process ") else None
+    return (int(child["rank"]), record.line.number) if child else before
 
 
 def _yield_to_cpp(earlier: list[_Block], header: Record) -> None:
@@ -233,6 +246,9 @@ def _continues(block: _Block, record: Record) -> bool:
         block.type = glued["type"]
         block.message.append(replace(record, text=glued["message"]))
         return True
+    if shift := _shift(block, text):
+        text = text[shift:]
+        record = replace(record, text=text)
     closing = _CLOSING.match(text)
     if not text or text[0] in " \t│╭╰|" or (same and not closing):
         block.frames.append(_indented(text) if same else text)
@@ -247,6 +263,19 @@ def _continues(block: _Block, record: Record) -> bool:
     # Another thread's output between two frames: skip it, but not for ever.
     block.stray += 1
     return block.stray <= _STRAY_LINES
+
+
+def _shift(block: _Block, text: str) -> int:
+    """Return by how much a whole traceback is indented, where a line ends it: it stands two blanks left of its frames.
+
+    Ray puts the traceback of a worker into the message of its own exception.
+    """
+    at = len(text) - len(text.lstrip(" "))
+    if at and block.frames and _BARE.match(text, at):
+        frame = next((line for line in reversed(block.frames) if line.lstrip(" ").startswith('File "')), "")
+        if len(frame) - len(frame.lstrip(" ")) == at + 2:
+            return at
+    return 0
 
 
 def _indented(text: str) -> str:
@@ -312,7 +341,7 @@ def _event(block: _Block, kind: str, path: str) -> Event:
         text="\n".join(r.raw for r in block.message) or block.first.raw,
         message=block.ignored or _unwrapped(block) or block.first.text,
         time=block.first.time if decisive.time is None else decisive.time,
-        rank=block.first.rank,
+        rank=block.spawned if block.first.rank is None else block.first.rank,
         lane=block.lane,
         host=block.first.host,
         pid=block.first.pid,

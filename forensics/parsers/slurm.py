@@ -8,6 +8,7 @@ where none is given), `failed`, `reason`, `task-exit`, `oom`, `memory-limit`,
 `submit-refused`, `node-failure`, `force-terminated`, `stepd-terminated`, `interrupted`,
 `exec-failed`, `output-missing`, `container-failed`. Formats: SchedMD slurm 2.x to 26.05 (req.c,
 step_terminate_monitor.c, task_cgroup_memory.c, jobacct_gather.c, srun/launch.c).
+What stands in the log of slurmd, which speaks of every job of the node, has the field `daemon`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from forensics.text.signals import SIGNALS
 from forensics.text.timestamps import leading_time
 
 _HEAD = r"(?:slurmstepd(?:-[\w.-]{1,64})?|srun|salloc|sbatch): (?:error: |fatal: |warning: |info: )?"
+# In the log of slurmd each step has its number instead: `[41902.batch] error: `.
+_STEPD = r"(?:" + _HEAD + r"|\[(?P<job_id>\d{1,18})(?:_\d{1,9})?\.(?P<step_id>\w{1,32})\] (?:error|fatal): )"
 _ENTITY = r"(?:JOB|STEP) (?:StepId=|JobId=)?(?P<job_id>\d{1,18})(?:[_+]\d{1,9})?(?:\.(?P<step_id>\w{1,32}))?"
 _STEP = r"(?:StepId=|[Ss]tep |JobId=|[Jj]ob )?(?P<job_id>\d{1,18})(?:[_+]\d{1,9})?(?:\.(?P<step_id>\w{1,32}))?"
 _SIGNAL = lazy(r"SIGNAL (\d{1,3}|\w[\w ]{2,30})")
@@ -87,10 +90,10 @@ _FORMS = (
         "node-failure",
         r"srun: error: Aborting, (?P<reason>(?:io error|step missing).{1,80}?) on node (?P<node>\S{1,64})",
     ),
-    _form("exec-failed", _HEAD + r"execve\(\): (?P<missing_path>.{1,1000}?): (?P<reason>[A-Z][\w ]{2,80})"),
+    _form("exec-failed", _STEPD + r"execve\(\): (?P<missing_path>.{1,1000}?): (?P<reason>[A-Z][\w ]{2,80})"),
     _form(
         "output-missing",
-        _HEAD
+        _STEPD
         + r"Could not open (?:stdout|stderr|stdin) file (?P<missing_path>.{1,1000}?): (?P<reason>[A-Z][\w ]{2,80})",
     ),
     _form("interrupted", r"srun: (?:interrupt \(one more within|sending Ctrl-C to)"),
@@ -101,6 +104,13 @@ _FORMS = (
     ),
 )
 _NUMBERS = frozenset({"job_id", "count", "exit_code", "used", "limit"})
+_OF_STEPS = (
+    "] error: Could not open std",
+    "] fatal: Could not open std",
+    "] error: execve(): ",
+    "] fatal: execve(): ",
+)
+"""What slurmd's log says of a step, without any of Slurm's names."""
 _MOST_TASKS = 4096
 _QUOTING = frozenset({"debug", "info", "warning"})
 
@@ -109,7 +119,7 @@ class Slurm:
     """See the module's text."""
 
     speaker = "slurm"
-    triggers: tuple[str, ...] = ("slurmstepd", "srun: ", "salloc: ", "sbatch: ", "*** JOB ", "*** STEP ")
+    triggers: tuple[str, ...] = ("slurmstepd", "srun: ", "salloc: ", "sbatch: ", "*** JOB ", "*** STEP ", *_OF_STEPS)
     follow = 0
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
@@ -117,8 +127,10 @@ class Slurm:
         for record in records:
             if record.level in _QUOTING:
                 continue  # a program's log about Slurm is not Slurm
+            # The number of a step looks like any logger's bracket, and is peeled off as one.
+            text = record.raw if any(words in record.raw for words in _OF_STEPS) else record.text
             for kind, pattern in _FORMS:
-                if match := pattern.search(record.text):
+                if match := pattern.search(text):
                     yield _event(kind, match, record, context)
                     break
 
@@ -126,6 +138,8 @@ class Slurm:
 def _event(kind: str, match: re.Match[str], record: Record, context: Context) -> Event:
     groups = match.groupdict()
     fields: dict[str, Value] = {k: int(v) if k in _NUMBERS else v for k, v in groups.items() if v is not None}
+    if kind in {"exec-failed", "output-missing"} and "job_id" in fields:
+        fields["daemon"] = True
     time = None
     if printed := groups.get("time"):
         del fields["time"]

@@ -35,6 +35,12 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "capture.tmux-session-died",
         "capture.tmux-no-server",
     ),
+    # How a process that failed while it was starting looks to those that wait for it.
+    "@unreached": (
+        "comm.init-failure",
+        "comm.network-interface",
+        "comm.rendezvous-failure",
+    ),
     # How a broken GPU or a dead process looks from inside CUDA.
     "@cuda": (
         "gpu.launch-failure",

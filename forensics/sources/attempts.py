@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from forensics.model import Context, Line
 from forensics.sources.input import Input
@@ -25,6 +26,8 @@ from forensics.text.prefix import peel
 _DIGITS = lazy(r"\d+")
 _OPENING = 8
 _VOICES = LOG_KINDS | {"transcript"}
+_COUNTED = lazy(r"(?:run|try|attempt|trial|exp|round|launch|restart|resume)[_.-]?\d", re.IGNORECASE)
+"""What a folder of one of several tries is called; what stands in numbered folders of ranks and nodes ran together."""
 _SLACK = 60.0
 _LONG = 6 * 3600.0
 """Seconds between the end of one log and the begin of another that make the first one of an earlier try."""
@@ -55,7 +58,7 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
     if all(id(made) in gone or made.source.kind not in _VOICES for made in ordered):
         return  # without a later run beside it, what lies in `old/` is the run in question
     gone |= {id(made) for unit in _left_behind([u for u in units if not u.aside]) for made in unit.inputs}
-    gone |= {id(made) for made in (*_whole_parts(ordered), *_renamed(ordered))}
+    gone |= {id(made) for made in (*_whole_parts(ordered), *_renamed(ordered), *_of_earlier_folders(units, ordered))}
     gone |= {id(made) for unit in (*_firsts(units), *_dated(units), *_outrun(units)) for made in unit.inputs}
     if not gone:
         return
@@ -114,10 +117,16 @@ def _begins(made: Input) -> set[str]:
 
 
 def _firsts(units: Sequence[Unit]) -> list[Unit]:
-    """Return first attempts beside a log of training whose name counts nothing: `attempt1_bs32.log`, `finetune.log`."""
-    plain = any(u.explicit is None and u.number is None and not u.age and not u.other_purpose for u in units)
+    """Return first attempts beside a log of training whose name counts no tries: `attempt1_bs32.log`, `finetune.log`.
+
+    A later job's number counts none either: `logs_attempt1/slurm-77.out`, `slurm-81.out`.
+    """
+    others = [u for u in units if u.explicit is None and not u.age and not u.other_purpose]
+    plain = any(u.number is None for u in others)
+    last = max((u.number or 0 for u in others if u.job), default=0)
     counted = {unit.explicit for unit in units if unit.explicit is not None}
-    return [unit for unit in units if unit.first and plain and counted <= {0, 1}]
+    firsts = [u for u in units if u.first and (plain or (u.job and (u.number or 0) < last))]
+    return firsts if counted <= {0, 1} else []
 
 
 def _left_behind(units: Sequence[Unit]) -> list[Unit]:
@@ -136,6 +145,26 @@ def _left_behind(units: Sequence[Unit]) -> list[Unit]:
     if len(began) < len(top):
         return []
     return [unit for unit in deeper if unit.when is not None and unit.when.last < min(began) - _LONG]
+
+
+def _of_earlier_folders(units: Sequence[Unit], ordered: Sequence[Input]) -> list[Input]:
+    """Return all that lies in `monday_run1/` beside `friday_run2/`, whatever the logs in the two are called.
+
+    Numbers and times must agree, and nothing may have run in two of them at a time.
+    """
+    held: dict[str, dict[str, list[Unit]]] = {}
+    for unit in units:
+        folder, inside, _ = unit.inputs[0].source.path.replace("!", "/").partition("/")
+        if inside and _COUNTED.search(folder):
+            held.setdefault(_DIGITS.sub("0", folder), {}).setdefault(folder, []).append(unit)
+    gone: set[str] = set()
+    for folders in (folders for folders in held.values() if len(folders) > 1):
+        _peek([unit for inside in folders.values() for unit in inside])
+        names = sorted(folders, key=natural)
+        times = [[unit.when for unit in folders[name] if unit.when is not None] for name in names]
+        if all(times) and all(max(w.last for w in a) < min(w.first for w in b) for a, b in pairwise(times)):
+            gone.update(names[:-1])
+    return [made for made in ordered if made.source.path.replace("!", "/").partition("/")[0] in gone]
 
 
 def _dated(units: Sequence[Unit]) -> list[Unit]:

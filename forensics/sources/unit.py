@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from forensics.sources.input import Input
@@ -86,7 +87,7 @@ def read_name(path: str) -> Unit:
             if token.isdecimal():
                 if before in _EXPLICIT:
                     explicit = int(token)
-                    first = before in {"attempt", "try"} and explicit < 2
+                    first = before in {"attempt", "try"} and explicit < 2 and not _holds_workers(parts, at)
                 elif number is None or before in _NUMBERED:
                     number, job = int(token), before in _SCHEDULED
                 elif before and len(token) >= 4:
@@ -98,6 +99,12 @@ def read_name(path: str) -> Unit:
         named = [word for word in words if word not in _NUMBERED]
         stem += [*(named if named or at < len(parts) - 1 else words), "/"]
     return Unit(tuple(stem[:-1]), explicit, number, age, put_aside(path), first, job)
+
+
+def _holds_workers(parts: Sequence[str], at: int) -> bool:
+    """Tell whether a folder is torchelastic's, `attempt_0/3/stderr.log`: each launch has one, a single one too."""
+    inside = parts[at + 1 : -1]
+    return bool(inside) and inside[0].isdecimal() and len(inside[0]) < 5
 
 
 def put_aside(path: str) -> bool:

@@ -1,7 +1,7 @@
 """Prefixes of launchers and collectors: which rank, actor, pod, host or process a line comes from.
 
 Sources of the forms: torchrun `--tee`, srun `--label`, mpirun `--tag-output`, Ray, vLLM,
-`kubectl logs --prefix`, docker compose, pdsh, syslog, dmesg.
+Metaflow, `kubectl logs --prefix`, docker compose, pdsh, syslog, dmesg.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from forensics.text.peeled import Peeled, Peeler
 LABEL = lazy(r"(?=[ \d]{1,4}:|\d{5}:) {0,3}(\d{1,5}):(?: (?=\S| {2,}\S| \[20\d\d-|\t)|$)")
 """What `srun --label` puts before a line: the task's number, padded with blanks to the widest."""
 
-COMPOSE_FORM = r"([a-z][\w.]{0,60}(?:[-_][\w.]{1,60}){0,6}[-_]\d{1,4}) {2,20}\| ?"
+COMPOSE_FORM = (
+    r"([a-z][\w.]{0,60}(?:[-_][\w.]{1,60}){0,6}[-_]\d{1,4})(?: {2,20}\| ?| \| (?=(?:INFO|WARNING|ERROR|CRITICAL)\b))"
+)
+"""What docker compose puts before a line. The longest name has one blank behind it, as a name in a table has."""
 HOST_FORM = (
     r"((?:node|host|worker|compute|dgx|hgx|nid|gn|gpu-?(?:node|server|host)?|cn|ip|pod|master|launcher|server)"
     r"[-_.]?\d[\w.-]{0,60}|(?:\d{1,3}\.){3}\d{1,3}(?=: (?:\[|Traceback| {2}|\d{4}-))): "
@@ -23,6 +26,7 @@ _ROLE = lazy(r"\[[A-Za-z_][A-Za-z_-]{0,30}?(\d{1,6})\]: ?")
 _LANE = lazy(r"\[([A-Za-z][\w-]{0,30} \d{1,6})\]:? ?")
 _MPI = lazy(r"\[(?:[\w.-]{1,80}@)?\d{1,6},(\d{1,6})\]<std(?:out|err|diag)>: ?")
 _POD = lazy(r"\[pod/([\w.-]{1,253})/[\w.-]{1,253}\] ?")
+_METAFLOW = lazy(r"\[[\w-]{1,80}/[\w-]{1,80}/[\w-]{1,80} \(pid \d{1,10}\)\] (?:\[[0-9a-f]{8}-[0-9a-f-]{27}\] )?")
 _ACTOR = lazy(
     r"\((?:(?P<name>[\w.<>:+-]{1,80}) )?(?:rank=(?P<rank>\d{1,6}) )?pid=(?P<pid>\d{1,10})"
     r"(?:, ip=(?P<ip>[\w.:-]{1,60}))?(?:, [^\n]{0,120}?)?\)(?: |$)"
@@ -98,6 +102,12 @@ def _actor(text: str, at: int, found: Peeled) -> int:
     return match.end()
 
 
+def _metaflow(text: str, at: int, found: Peeled) -> int:
+    """`[177/train/577 (pid 28936)] `, with the id of a batch job behind it: the process is the one that watches."""
+    match = _METAFLOW.match(text, at) if found.stamped else None
+    return match.end() if match else at
+
+
 def _label(text: str, at: int, found: Peeled) -> int:
     """`3: ` at the very beginning of a line."""
     match = LABEL.match(text) if at == 0 else None
@@ -162,7 +172,7 @@ def _titan(text: str, at: int, _found: Peeled) -> int:
     return at + 8 if text.startswith("[titan] ", at) else at
 
 
-BRACKETED: tuple[Peeler, ...] = (_rank, _role, _pod, _mpi, _titan)
+BRACKETED: tuple[Peeler, ...] = (_rank, _role, _pod, _mpi, _titan, _metaflow)
 LANES: tuple[Peeler, ...] = (_lane,)
 ROUND: tuple[Peeler, ...] = (_actor,)
 ANGLED: tuple[Peeler, ...] = (_priority,)

@@ -110,3 +110,12 @@ def test_the_end_of_a_log_that_is_kept_elsewhere_is_a_window(command: str) -> No
     assert root(analyze_files(files, rulebook())) == "capture.tail-window"
     longer = {**files, "train.log": (log + "one more\n").encode()}
     assert root(analyze_files(longer, rulebook())) != "capture.tail-window"
+
+
+def test_a_pipeline_that_hid_an_early_end_failed_where_a_later_stage_raised() -> None:
+    """The capture cannot tell why training stopped, but one program is known to have raised."""
+    script = "#!/bin/bash\npython train.py 2> /dev/null | tee train.log\npython eval.py | tee eval.log\n"
+    raised = RAISED.format(error="FileNotFoundError: [Errno 2] No such file or directory: 'exp/best_model.pth'")
+    files = {"job_err.log": raised.replace("/root/train.py", "eval.py"), "run.sh": script, "exit_code": "0\n"}
+    report = analyze_files({n: t.encode() for n, t in {**files, "train.log": steps(1, 40)}.items()}, rulebook())
+    assert (root(report), report.verdict) == ("capture.pipe-status-masked", "failed")

@@ -123,3 +123,24 @@ def test_a_warning_long_before_the_failure_it_foretold_explains_it() -> None:
     assert root(report) == "compile.dense-fallback"
     assert finding(report, "compile.dense-fallback").evidence[0].line == 1
     assert "compile.dense-fallback" in finding(report, "memory.gpu-oom").because
+
+
+BUILT = (
+    "May 17 21:12:03 b200-n03 kernel: NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  590.48.01  Release Build  "
+    "(dvs-builder@U22)  Mon Dec  8 13:05:00 UTC 2025\n"
+    "May 17 21:12:04 b200-n03 kernel: Linux version 6.8.0 (gcc 13.3.0) #51-Ubuntu SMP Thu Aug 29 13:45:52 UTC 2024\n"
+)
+XID = "May 18 03:04:49 b200-n03 kernel: NVRM: Xid (PCI:0000:dc:00): 149, NETIR_LINK_EVT Fatal   XC0 i0 Link 09 (0x026001c6)\n"
+
+
+def test_the_day_on_which_a_driver_was_built_is_not_the_year_of_the_kernels_lines() -> None:
+    """The lines of syslog name none; the other logs of the run do."""
+    stamped = "".join(f"2026-05-18 03:0{n}:00,000 INFO step {n}/900 | loss 2.{n}\n" for n in range(1, 5))
+    raised = RAISED.format(error="RuntimeError: CUDA error: uncorrectable NVLink error detected during the execution")
+    report = analyse(train_log=stamped + raised, dmesg_txt=BUILT + XID)
+    assert report.root is not None
+    assert (report.root.id, report.root.facts["xid"], report.root.facts["pci"]) == (
+        "gpu.nvlink-error",
+        149,
+        "0000:dc:00",
+    )

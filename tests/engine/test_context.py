@@ -79,3 +79,29 @@ def test_a_mismatch_names_the_module_that_is_loaded() -> None:
     report = analyse(smi_txt=smi)
     assert report.root is not None
     assert (report.root.facts["kernel_module"], report.root.facts["library"]) == ("535.43.02", "535.54")
+
+
+def of_second_node(first: int) -> str:
+    """Return the log of a node with ranks 4 to 7 of 8, whose lines count the ranks from `first` on."""
+    told = OOM.splitlines()
+    table = (
+        FAILURES.format(code=1)
+        .replace("rank      : 1 (", "rank      : 5 (")
+        .replace("rank      : 3 (", "rank      : 7 (")
+    )
+    return "".join(f"[rank{first + 3}]: {line}\n" for line in told) + table
+
+
+@pytest.mark.parametrize("first", [0, 4], ids=["local ranks", "global ranks"])
+def test_the_table_of_the_launcher_tells_which_ranks_the_lines_of_a_later_node_name(first: int) -> None:
+    """`torchrun --tee` prefixes its lines with the local rank, programs theirs with the global one."""
+    report = analyse(node1_log=of_second_node(first))
+    assert report.root is not None
+    assert report.root.ranks == (7,)
+
+
+def test_a_line_without_the_table_keeps_its_rank() -> None:
+    """Nothing tells how many ranks run before it; and a cut table tells nothing."""
+    report = analyse(node1_log=of_second_node(0).partition("Failures:")[0])
+    assert report.root is not None
+    assert report.root.ranks == (3,)

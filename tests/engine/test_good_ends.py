@@ -94,3 +94,31 @@ def test_dmesg_for_people_is_the_kernels_voice() -> None:
     found = report("step 1/9 loss 2.0\nstep 2/9 loss 1.9\n", dmesg_txt=kernel)
     assert found.root is not None
     assert found.root.id == "gpu.fell-off-bus"
+
+
+STATUS = """● llama-server.service - llama.cpp server
+     Loaded: loaded (/etc/systemd/system/llama-server.service; enabled; preset: enabled)
+     Active: {state} since Mon 2026-02-09 06:41:13 UTC; 1h 42min ago
+   Main PID: {pid} (llama-server)
+"""
+JOURNAL = "".join(
+    f"Feb 09 06:4{n}:02 strix llama-server[{pid}]: srv  update_slots: all slots are idle\n"
+    for n, pid in ((0, 9917), (1, 9984), (2, 9984), (3, 9984))
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [
+        (STATUS.format(state="active (running)", pid=9984), "healthy"),
+        (STATUS.format(state="active (running)", pid=71), "unknown"),
+        (STATUS.format(state="activating (auto-restart)", pid=9984), "unknown"),
+        (STATUS.format(state="active (running)", pid=9984).partition("Main")[0], "unknown"),
+        ("the service is active (running), says the operator\n", "unknown"),
+    ],
+    ids=["the process of the log", "another process", "between two starts", "cut", "in prose"],
+)
+def test_a_service_whose_process_wrote_the_last_lines_is_still_running(status: str, verdict: str) -> None:
+    """A server that waits for requests prints no end and no progress."""
+    files = {"journal.txt": JOURNAL.encode(), "status.txt": status.encode()}
+    assert analyze_files(files, BOOK).verdict == verdict

@@ -239,3 +239,23 @@ def test_a_crash_long_before_a_signal_from_outside_was_anothers() -> None:
         + ended
     )
     assert root({"train.log": log, "dmesg.txt": crash}) == "host.killed-signal"
+
+
+SLURMD = """\
+[2024-05-14T09:31:07.437] Launching batch job {job} for UID 20481
+[2024-05-14T09:31:07.467] [{job}.batch] error: Could not open stdout file /w/{job}.out: No such file or directory
+"""
+ASKED = """\
+JobID           JobName      State ExitCode
+------------ ---------- ---------- --------
+41902             train  {state}
+"""
+
+
+def test_the_daemon_of_a_node_speaks_of_every_job_there() -> None:
+    """What it could not open for another job ended none of ours; ours is known to have failed."""
+    failed = {"sacct.txt": ASKED.format(state="   FAILED     0:53")}
+    ours = report({**failed, "slurmd.log": SLURMD.format(job=41902)})
+    assert (ours.root.id if ours.root else None, ours.verdict) == ("capture.log-missing", "failed")
+    well = {"sacct.txt": ASKED.format(state="COMPLETED      0:0"), "train.log": steps(1, 60)}
+    assert root({**well, "slurmd.log": SLURMD.format(job=41890)}) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from forensics.model import Event
 from forensics.parsers.python_exception import PARSER
 from tests.voices import CONTEXT, records
@@ -235,3 +237,62 @@ def test_the_members_of_a_group_are_told_and_the_group_is_their_context() -> Non
 def test_a_group_that_is_cut_says_what_it_can() -> None:
     """A log that ends inside a group still names its first member."""
     assert kinds(GROUP.partition("    +----------------")[0])[1] == ("exception", "ValueError")
+
+
+REMOTE = """
+ERROR Traceback (most recent call last):
+ERROR   File "/v/engine/core.py", line 857, in run_engine_core
+ERROR     self.collective_rpc("init_device")
+ERROR ray.exceptions.RayTaskError(RuntimeError): ray::Worker.execute_method() (pid=908, ip=10.1.97.201)
+ERROR     File "/v/worker/gpu_worker.py", line 254, in init_device
+ERROR       init_environment(
+ERROR     File "/v/torch/distributed/distributed_c10d.py", line 2068, in new_group
+ERROR       backend_class = ProcessGroupGloo(
+ERROR                       ^^^^^^^^^^^^^^^^^
+ERROR   RuntimeError: Gloo connectFullMesh failed
+"""
+
+
+@pytest.mark.parametrize("level", ["", "ERROR 08-14 18:21:43 [core.py:866] ", "1: "], ids=["bare", "logged", "srun -l"])
+def test_a_traceback_within_a_message_ends_where_its_own_line_stands(level: str) -> None:
+    """The exception of a remote worker is indented as its frames are."""
+    (event,) = parse(REMOTE.replace("ERROR ", level))
+    assert (event.kind, event.message) == ("exception", "RuntimeError: Gloo connectFullMesh failed")
+
+
+def test_a_line_of_source_that_looks_like_an_exception_ends_no_traceback() -> None:
+    """It stands two blanks right of the file it is of, not left of it."""
+    text = REMOTE.replace("ERROR ", "").replace("init_environment(", "RuntimeError: not yet")
+    assert [e.message for e in parse(text)] == ["RuntimeError: Gloo connectFullMesh failed"]
+    assert [e.kind for e in parse(text.rpartition("\n  Runtime")[0])] == ["cut"]
+
+
+SPAWNED = """
+Traceback (most recent call last):
+  File "/v/torch/multiprocessing/spawn.py", line 158, in join
+    raise Exception(msg)
+Exception: died
+
+-- Process {rank} terminated with the following error:
+Traceback (most recent call last):
+  File "/v/torch/multiprocessing/spawn.py", line 69, in _wrap
+    fn(i, *args)
+FloatingPointError: Minimum loss scale reached (0.0001).
+"""
+
+
+def test_the_process_that_spawn_names_is_the_rank_of_its_traceback() -> None:
+    """The parent repeats what its child raised, and says which child that was."""
+    *_, child = parse(SPAWNED.format(rank=3))
+    assert (child.rank, child.message) == (3, "FloatingPointError: Minimum loss scale reached (0.0001).")
+
+
+def test_a_traceback_that_spawn_does_not_announce_has_no_rank() -> None:
+    """Words in between, a header that is cut, and the same words of another program."""
+    for announced in (
+        "-- Process three terminated",
+        "-- Process 3 terminated with the follow",
+        "-- Process 3 terminated",
+    ):
+        text = SPAWNED.replace("-- Process {rank} terminated with the following error:", announced)
+        assert {e.rank for e in parse(text)} == {None}

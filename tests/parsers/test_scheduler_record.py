@@ -40,6 +40,18 @@ def test_the_columns_of_sacct_are_cut_at_its_dashes() -> None:
     assert "signal" not in rows[1].fields
 
 
+def test_the_last_column_may_be_longer_than_its_dashes() -> None:
+    """A list of nodes that was copied from a wider terminal."""
+    head = SACCT.strip().split("\n")[:2]
+    table = [
+        head[0] + "   NodeList",
+        head[1] + " ----------",
+        "551201            a b c        gpu  NODE_FAIL     0:15   16:46:05 gpu-c[11-12,14-15]",
+    ]
+    (row,) = parse("\n".join(table))
+    assert row.fields["node"] == "gpu-c[11-12,14-15]"
+
+
 def test_the_bars_of_sacct_are_read() -> None:
     """`sacct -P`, with who cancelled and when it ended."""
     (row,) = parse(

@@ -217,3 +217,29 @@ def test_a_cancellation_is_told_by_the_oldest_and_the_newest_release(line: str, 
 def test_what_kept_a_job_from_starting_is_told(line: str, kind: str) -> None:
     """Options that are refused, containers that do not start, nodes that are lost."""
     assert one(PARSER, line).kind == kind
+
+
+@pytest.mark.parametrize(
+    "head", ["slurmstepd: error: ", "[41902.batch] error: ", "[2024-05-14T09:31:07.467] [41902.batch] error: "]
+)
+@pytest.mark.parametrize(
+    ("words", "kind", "path"),
+    [
+        ("Could not open stdout file /s/a b.out: No such file or directory", "output-missing", "/s/a b.out"),
+        ("Could not open stderr file /s/x.err: Permission denied", "output-missing", "/s/x.err"),
+        ("execve(): python: No such file or directory", "exec-failed", "python"),
+    ],
+)
+def test_a_step_that_could_not_begin_is_told_by_itself_or_by_the_daemon_of_its_node(
+    head: str, words: str, kind: str, path: str
+) -> None:
+    """The daemon's log has the step's number where the job's output would name slurmstepd."""
+    event = one(PARSER, head + words)
+    assert (event.kind, event.fields["missing_path"]) == (kind, path)
+    assert event.fields.get("job_id") == (41902 if "batch" in head else None)
+
+
+@pytest.mark.parametrize("line", ["[step 5] error: Could not open std", "[41902.batch] done with job"])
+def test_other_lines_with_brackets_are_no_step(line: str) -> None:
+    """A cut line, and what the daemon says of every job."""
+    assert parse(PARSER, line) == []

@@ -13,6 +13,11 @@ def log(hour: int, *, stamped: bool = True) -> bytes:
     return "".join((stamp % i if stamped else "") + f"step {i} | loss 2.5\n" for i in range(4)).encode()
 
 
+def quiet(hour: int) -> bytes:
+    """A log of some minutes that tells of no training."""
+    return log(hour).replace(b"loss", b"items")
+
+
 def attempts(files: dict[str, bytes]) -> dict[str, int]:
     return {made.source.path: made.source.attempt for made in find_in_memory(files).inputs}
 
@@ -46,6 +51,10 @@ BARE = log(0, stamped=False)
         {"previous/2026-11-28/train.log": BARE, "train.log": BARE},
         {"main_log.2023-08-26_1.txt": BARE, "main_log.txt": BARE},
         {"old/grpo-488107.out": log(10), "grpo-488213.out": log(10)},
+        {"logs_attempt1/slurm-771204.out": BARE, "slurm-771390.out": BARE},
+        {"attempt_1/job-771204.log": log(10), "job-771390.log": log(12)},
+        {"0209_run1/master-0.log": log(10), "0212_run2/llm-pre-worker-0.log": log(12)},
+        {"exp-1/stdout.txt": log(10), "exp-2/console.log": log(12)},
     ],
 )
 def test_tries_are_numbered_oldest_first(files: dict[str, bytes]) -> None:
@@ -76,6 +85,13 @@ def test_names_that_grow_are_tries_even_without_times() -> None:
         {"train.log": log(10), "eval.log": log(12)},
         {"train.log": log(10), "train_eval.log": log(12)},
         {"train.log": BARE, "train_b.log": BARE},
+        {"run1/master-0.log": log(10), "run2/worker.log": log(10)},
+        {"run2/master-0.log": quiet(10), "run1/worker.log": quiet(12)},
+        {"shard1/master-0.log": quiet(10), "shard2/worker.log": quiet(12)},
+        {"logs/none_7k2m1q0c/attempt_0/0/stderr.log": BARE, "console.txt": BARE},
+        {"logs/none_7k2m1q0c/attempt_0/0/stderr.log": BARE, "slurm-771390.out": BARE},
+        {"attempt1/train.log": BARE, "slurm-771390.out": BARE},
+        {"attempt_0/3/stdout.log": log(10), "attempt_0/4/stdout.log": log(10), "torchrun.log": log(10)},
         {"train.log": log(10), "train_summary.log": b"2026-11-29 13:00:00 wrote 3 plots\n2026-11-29 13:01:00 done\n"},
         {"run.log": log(10), "debug_repro.log": log(12)},
         {"train.log.2": log(9), "train.log.1": log(10), "train.log": log(11)},

@@ -12,6 +12,7 @@ from forensics.engine.observe import (
     allocations,
     capture,
     collectives,
+    containers,
     expected,
     gpus,
     neighbours,
@@ -24,6 +25,7 @@ from forensics.engine.seen import Seen
 from forensics.model import Event
 
 OBSERVERS: tuple[Callable[[Seen], Iterator[Event]], ...] = (
+    containers.observe,
     expected.observe,
     capture.observe,
     series.observe,

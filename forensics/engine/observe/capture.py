@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from forensics import timeline
@@ -12,7 +12,8 @@ from forensics.engine.observe.gpus import loads
 from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import outcome
 from forensics.engine.seen import LOG_KINDS, Seen
-from forensics.model import Event, Evidence, Source, Value
+from forensics.model import Event, Evidence, Source, Step, Value
+from forensics.text.lazy import lazy
 
 BLOCKS = (4096, 8192)
 """Sizes in which C and Python write to a file that is no terminal."""
@@ -20,10 +21,15 @@ _BUSY_PERCENT = 30
 _NEARLY = 0.98
 _TELLING_LINES = 5
 _KILLS = frozenset({9, 15})
+_WEIGHTS_MISSED = lazy(
+    r"(?:FileNotFoundError|OSError|IOError)\b.{0,200}No such file or directory.{0,1000}"
+    r"\.(?:pth?|ckpt|bin|safetensors|pkl|h5|hdf5|keras|tar|npz|nemo|onnx|params|pdparams|weights|index)\b"
+)
+_FRAME = lazy(r'File "(?P<file>[^"\n]{1,400})"')
 
 
 def observe(seen: Seen) -> Iterator[Event]:
-    """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked` and `buffered`; note logs that are copies."""
+    """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked`, `masked-stage`, `buffered`; note copies of logs."""
     seen.notes.extend(_copies(seen))
     speaking_logs = {s.path for s in seen.logs() if s.kind not in PANES}
     for source in seen.sources:
@@ -106,10 +112,58 @@ def _masked(seen: Seen) -> Iterator[Event]:
     pipe = next(seen.said("launch", "masked-status"), None)
     if not zero or not pipe:
         return
+    if (stage := _stage_in_vain(seen)) is not None:
+        hiding, stopped, missed = stage
+        message = f"the pipeline hid how training ended, and so {missed.fields.get('exception')} came in the next stage"
+        yield observed(hiding.place, "masked-stage", message, {"exit_code": 0}, (stopped, missed.place, zero.place))
+        return
     raised = next(seen.said("exception", "exception", "bare"), None)
     if raised or _stopped_short(seen):
         message = "the status is that of the last command of the pipeline"
         yield observed(pipe.place, "masked", message, {"exit_code": 0}, (zero.place,))
+
+
+def _stage_in_vain(seen: Seen) -> tuple[Event, Evidence, Event] | None:
+    """Return the pipeline that hid an end of training, where that ended, and how a later stage missed its weights.
+
+    All three must show: training that stops in the middle without a word, a program further down in
+    the same script, and that it does not find what only training writes.
+    """
+    stopped = next((place for s in seen.logs() if (place := _broke_off(seen, s)) is not None), None)
+    missed = [e for e in seen.said("exception", "exception", "bare") if _WEIGHTS_MISSED.search(e.message)]
+    if stopped is None or not missed:
+        return None
+    commands = [e for e in seen.said("launch", "command") if e.fields.get("program")]
+    for pipe in seen.said("launch", "masked-status"):
+        hidden = {_script(e.fields["program"]) for e in commands if (e.path, e.line) == (pipe.path, pipe.line)}
+        later = {_script(e.fields["program"]) for e in commands if e.path == pipe.path and e.line > pipe.line} - hidden
+        for raised in missed:
+            outermost = _FRAME.search(str(raised.fields.get("frames") or ""))
+            if hidden and outermost and _script(outermost["file"]) in later and raised.path != stopped.path:
+                return pipe, stopped, raised
+    return None
+
+
+def _broke_off(seen: Seen, log: Source) -> Evidence | None:
+    """Return the last record of a log in which training stops in the middle of an epoch, or of its steps."""
+    steps = [s for s in seen.steps if s.path == log.path and s.series == "train"]
+    if not steps or any(e.path == log.path for e in _closing(seen, steps)):
+        return None
+    last = max(steps, key=lambda s: (s.line, s.column))
+    if last.step is None or not last.total or last.step >= _NEARLY * last.total:
+        return None
+    return Evidence(last.path, last.line, last.line, "", last.column)
+
+
+def _closing(seen: Seen, steps: Sequence[Step]) -> Iterator[Event]:
+    """Yield what says how a training ended: that it is done, or what it raised."""
+    first = min(s.line for s in steps)
+    kinds = ("exception", "exception", "bare"), ("progress", "complete")
+    return (e for speaker, *said in kinds for e in seen.said(speaker, *said) if e.line >= first)
+
+
+def _script(name: Value) -> str:
+    return str(name).rpartition("/")[2]
 
 
 def _stopped_short(seen: Seen) -> bool:

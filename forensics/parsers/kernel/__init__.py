@@ -29,9 +29,12 @@ _XID = lazy(
     r"(?:pid=(?P<pid>\d{1,9}|'?<unknown>'?)(?:, |$))?(?:name=(?P<name>[^,]{0,64})(?:, |$))?(?P<detail>.*)"
 )
 _PREVIOUS = lazy(r" caused by previous Xid (?P<previous_xid>\d{1,5})")
+_GAP = r"(?:\s|#01[12]|NVRM: )+"
+"""Between the lines of one message; rsyslog writes their ends as #012."""
 _MISMATCH = lazy(
-    r"(?:client '(?P<name>[^']{0,64})' \(pid (?P<pid>\d{1,9})\)|client)\s+has the version (?P<library>[\d.]{3,20}), but"
-    r"\s+this kernel module has\s+the version (?P<kernel_module>[\d.]{3,20}?)\.?(?:\s|$)"
+    rf"(?:client '(?P<name>[^']{{0,64}})' \(pid (?P<pid>\d{{1,9}})\)|client){_GAP}has the version "
+    rf"(?P<library>[\d.]{{3,20}}), but{_GAP}this kernel module has{_GAP}the version "
+    r"(?P<kernel_module>[\d.]{3,20}?)\.?(?:\s|#|$)"
 )
 _PCI = lazy(r"(?P<pci>[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})")
 _BLOCKED = lazy(

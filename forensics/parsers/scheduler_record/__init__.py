@@ -1,4 +1,4 @@
-"""What a scheduler recorded of a job or a pod: sacct, scontrol, squeue, sinfo -R, seff; kubectl describe, get.
+"""What a scheduler recorded of a job, a pod or a service: sacct, scontrol, squeue, sinfo -R, seff; kubectl; systemctl.
 
     JobID           JobName      State ExitCode    Elapsed
     ------------ ---------- ---------- -------- ----------
@@ -7,7 +7,7 @@
 Events: `job-state` (job_id, step_id, state, exit_code, signal, reason, node, elapsed_ms,
 time_limit_ms), `earlier-state` (the same, of an earlier try of that job), `node-state`,
 `pod-state` (pod, container, state, reason, exit_code, signal, message, node, limit_bytes),
-`pod-event` (warnings). States are the long words whatever the command prints. Formats:
+`pod-event` (warnings), `unit-state` (unit, state, pid). States are the long words whatever the command prints. Formats:
 Slurm 17 to 26, Kubernetes 1.2x.
 """
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forensics.model import Context, Event
-from forensics.parsers.scheduler_record import kubernetes, slurm
+from forensics.parsers.scheduler_record import kubernetes, slurm, systemd
 
 _MOST_LINES = 100_000
 
@@ -38,6 +38,7 @@ class SchedulerRecord:
             *slurm.reasons(lines, context),
             *kubernetes.describe(lines, context),
             *kubernetes.tables(lines, context),
+            *systemd.status(lines, context),
         ]
         yield from sorted(found, key=lambda event: event.line)
 

@@ -116,8 +116,16 @@ def describe(lines: Sequence[str], context: Context) -> Iterator[Event]:
     """Yield `pod-state` for the pod where it says why it ended, and for each container that ended or waits."""
     found = _Description()
     for at, line in enumerate(lines):
-        if len(line) < 2500:
-            found.read(at, line)
+        if len(line) >= 2500:
+            continue
+        if line.startswith("Name:") and "name" in found.pod:  # `describe pods` prints one below the other
+            yield from _described(found, lines, context)
+            found = _Description()
+        found.read(at, line)
+    yield from _described(found, lines, context)
+
+
+def _described(found: _Description, lines: Sequence[str], context: Context) -> Iterator[Event]:
     pod = found.pod
     if found.reason_at and "name" in pod and pod.keys() & {"status", "namespace", "node"}:
         fields = {"pod": pod.get("name"), **{k: pod.get(k) for k in ("status", "reason", "message", "node")}}

@@ -73,8 +73,9 @@ def _rows(lines: Sequence[str], context: Context) -> Iterator[tuple[str, Event]]
 def _cells(line: str, columns: list[str], spans: list[tuple[int, int]]) -> list[str]:
     if "|" in line:
         return [cell.strip() for cell in line.split("|")]
-    if spans:  # fixed columns, as wide as the dashes below the header
-        return [line[start:end].strip() for start, end in spans]
+    if spans:  # fixed columns, as wide as the dashes below the header; the last one may be longer
+        ends = [*(end for _, end in spans[:-1]), len(line)]
+        return [line[start:end].strip() for (start, _), end in zip(spans, ends, strict=True)]
     return line.split(None, len(columns) - 1)
 
 
