@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from forensics.engine.clock import Clock
@@ -15,6 +16,7 @@ from forensics.parsers.metrics import STEP_HINT, complete
 from forensics.scan import Hit, Matcher, Plan, Scan
 from forensics.scan.parts import GREW
 from forensics.sources import Input, Watch
+from forensics.sources.ahead import ahead
 from forensics.sources.watch import STOPPED
 from forensics.text.damage import rejoin
 from forensics.text.prefix import peel
@@ -97,7 +99,8 @@ class Reader:
         if source.pane_width:
             return self._wrapped(item, source.pane_width)
         scan = Scan(plan, matcher(), budget=budget(item, self._step_cap), size=size_of(item))
-        self._take(marked(hit, self._context) for hit in scan.over(self._watch.follow(item)))
+        with closing(self._pieces(item)) as pieces:
+            self._take(marked(hit, self._context) for hit in scan.over(pieces))
         self._stand_out([mark for _, mark in remarkable(scan, self._context)])
         return self._ended(item.source, counted(scan))
 
@@ -113,6 +116,11 @@ class Reader:
             state = source.state if whole.why.startswith((GREW, STOPPED)) else "cut"
             source = replace(source, why=why, read="partial", state=state)
         return self._ended(source, whole.counts)
+
+    def _pieces(self, item: Input) -> Generator[bytes, None, None]:
+        """Return the content of a source, which a thread makes ahead where it is large and must be unpacked or fetched."""
+        pieces = self._watch.follow(item)
+        return ahead(pieces) if item.plain_path is None and budget(item, self._step_cap) else pieces
 
     def _artefact(self, item: Input) -> None:
         source = item.source

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
 
 BLOCK = 1 << 18
+PIECE = 1 << 20
+"""Bytes that a decompressor gives at once, about: whoever looks through them takes as many."""
 DEPTH = 3
 RATIO = 300
 RATIO_FROM = 64 << 20
@@ -168,7 +170,7 @@ def _members(
                     return
                 decoder, begun = make(), False
             try:
-                out = decoder.decompress(data, BLOCK)
+                out = decoder.decompress(data, PIECE)
             except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
                 damage.note(f"the packed data is damaged after {produced} bytes ({error})")
                 return
