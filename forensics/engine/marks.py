@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from forensics.model import Context, Line, Record, Step
+from forensics.model import Context, Line, Record, Source, Step
 from forensics.parsers.metrics import parse_step
 from forensics.scan import Floods, Hit, Matcher, Part, PartReader, Plan, Scan, Shape, Slot, Span
 from forensics.sources import Watch
@@ -41,13 +41,17 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class PartMarks:
-    """What one part of a file holds. Line numbers begin with the part."""
+    """What one part of a file holds. Line numbers begin with the part.
+
+    `source` is there where reading the part has shown more of its source than was known.
+    """
 
     marks: tuple[Mark, ...]
     remarkable: tuple[tuple[Slot, Mark], ...]
     counts: Counts
     why: str = ""
     stopped: bool = False
+    source: Source | None = None
 
 
 def marked(hit: Hit, context: Context) -> Mark:
@@ -121,6 +125,7 @@ def joined(parts: Sequence[PartMarks]) -> PartMarks:
         tuple(apart.values()),
         replace(counts, repeats=counts.repeats + floods.dropped),
         "; ".join(dict.fromkeys(part.why for part in parts if part.why)),
+        source=next((part.source for part in parts if part.source is not None), None),
     )
 
 

@@ -110,7 +110,7 @@ class Reader:
         whole = joined(parts)
         self._take(whole.marks)
         self._stand_out([mark for _, mark in whole.remarkable])
-        source = item.source
+        source = whole.source or item.source
         if whole.why:
             why = f"{source.why}; {whole.why}" if source.why else whole.why
             state = source.state if whole.why.startswith((GREW, STOPPED)) else "cut"
@@ -118,7 +118,7 @@ class Reader:
         return self._ended(source, whole.counts)
 
     def _pieces(self, item: Input) -> Generator[bytes, None, None]:
-        """Return the content of a source, which a thread makes ahead where it is large and must be unpacked or fetched."""
+        """Return the content of a source, made ahead where it is large and must be unpacked or fetched."""
         pieces = self._watch.follow(item)
         return ahead(pieces) if item.plain_path is None and budget(item, self._step_cap) else pieces
 

@@ -191,6 +191,7 @@ _CODECS: tuple[tuple[bytes, Callable[[], Any]], ...] = (
     (b"\xfd7zXZ\x00", _lzma),
     (b"BZh", bz2.BZ2Decompressor),
 )
+_FAST = frozenset({b"\x1f\x8b", b"\x28\xb5\x2f\xfd"})
 _BZIP2_BLOCKS = {b"1AY&SY", b"\x17rE8P\x90"}
 
 
@@ -204,6 +205,12 @@ def _codec(head: bytes) -> tuple[bytes, Callable[[], Any]] | None:
 def is_packed(head: bytes) -> bool:
     """Tell whether a file beginning with these bytes is compressed (not whether it is an archive)."""
     return _codec(head) is not None
+
+
+def unpacks_fast(head: bytes) -> bool:
+    """Tell whether unpacking costs so little that one may do it anew rather than keep what came out."""
+    codec = _codec(head)
+    return codec is not None and codec[0] in _FAST
 
 
 def may_be_archive(head: bytes) -> bool:
