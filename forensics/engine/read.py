@@ -95,8 +95,11 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
     # A cluster has its own processes, which no memory of this one reaches.
     results = (executor or local(total)).map(partial(perform, setting, watch=None if executor else found.watch), tasks)
     left_out: list[str] = []
+    read_as = {task.item.source.path: (task.item, task.context) for task in tasks}
     for heard in _together(setting, tasks, results):
         _add(seen, heard, found.watch)
+        if heard.thinned:
+            seen.thinned[heard.source.path] = read_as[heard.source.path]
         left_out.extend(heard.left_out)
         if executor is not None:
             found.watch.saw(heard.source.bytes)

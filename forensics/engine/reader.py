@@ -38,6 +38,8 @@ EVENT_CAP = 20_000
 CLOSING = 20
 """Lines at the end of a large source that are asked for their times."""
 BATCH = 4_000
+THINNED = "evenly thinned"
+"""How the note on a source ends of which not all progress records are kept, before it says which are."""
 UNREAD = frozenset({"checkpoint", "binary"})
 _PURE = frozenset({"nvidia-smi-csv", "nvidia-smi-xml", "nvidia-smi-dmon", "nvidia-smi-pmon", "exit-code",
                    "torchelastic-error", "flight-recorder", "memory-snapshot", "torch-trace", "launch-script",
@@ -53,6 +55,7 @@ class Heard:
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    thinned: bool = False
     tail: tuple[Line, ...] | None = None
     times: tuple[array[int], array[float]] | None = None
 
@@ -151,10 +154,11 @@ class Reader:
         self._times += [t for line in closing if (t := peel(line, self._context).time) is not None]
         if counts.cut:
             notes.append(f"{path}: {counts.cut} very long lines were read only in part (the first 64 KiB)")
-        if counts.records or self._every > 1:
+        self._heard.thinned = counts.records > 0 or self._every > 1
+        if self._heard.thinned:
             self._heard.left_out.append(
                 f"{path}: {len(self._steps)} of about {max(counts.records, self._records)} progress records kept, "
-                "evenly thinned (of each rank the first, the last, those with the lowest and the highest loss of each "
+                f"{THINNED} (of each rank the first, the last, those with the lowest and the highest loss of each "
                 "stretch, and those with NaN among them)"
             )
         if counts.repeats:
