@@ -41,11 +41,12 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class PartMarks:
-    """What one part of a file holds. Line numbers begin with the part.
+    """What one part of a file holds, which begins at an offset. Line numbers begin with the part.
 
     `source` is there where reading the part has shown more of its source than was known.
     """
 
+    start: int
     marks: tuple[Mark, ...]
     remarkable: tuple[tuple[Slot, Mark], ...]
     counts: Counts
@@ -96,37 +97,69 @@ def read_part(
     beyond = iter(()) if reader.last else reader.beyond(reader.stop)
     marks = tuple(marked(hit, context) for hit in scan.over_blocks(watch.through(reader.blocks()), beyond))
     why = reader.why or (f"{STOPPED} in part {part.index + 1} of {part.count}" if watch.stopped else "")
-    return PartMarks(
-        marks, tuple(remarkable(scan, context)), counted(scan, reader.split_lines), why, stopped=watch.stopped
-    )
+    counts = counted(scan, reader.split_lines)
+    return PartMarks(reader.start, marks, tuple(remarkable(scan, context)), counts, why, stopped=watch.stopped)
 
 
-def joined(parts: Sequence[PartMarks]) -> PartMarks:
-    """Put the parts of a file together, as if one pass had read it."""
-    marks: dict[int, tuple[Mark, int]] = {}
-    apart: dict[object, tuple[Slot, Mark]] = {}
-    above = 0
-    for number, part in enumerate(parts):
-        for mark in part.marks:
-            offset = mark.record.line.offset
-            other = marks.get(offset)
-            marks[offset] = (mark, above) if other is None else (_both(other[0], mark), above)
-        for slot, mark in part.remarkable:
-            what = slot[2]
-            if what == _FIRST and slot in apart:
-                continue
-            apart[slot if what in {_FIRST, _LAST} else (slot, number)] = slot, _moved(mark, above)
-        above += part.counts.lines
-    floods = Floods()
-    kept = tuple(_unflooded((marks[offset] for offset in sorted(marks)), floods))
-    counts = _summed([part.counts for part in parts])
-    return PartMarks(
-        kept,
-        tuple(apart.values()),
-        replace(counts, repeats=counts.repeats + floods.dropped),
-        "; ".join(dict.fromkeys(part.why for part in parts if part.why)),
-        source=next((part.source for part in parts if part.source is not None), None),
-    )
+class Joined:
+    """The parts of a file put together as they come, as if one pass had read it. Iterate `marks` once, then ask."""
+
+    def __init__(self, parts: Iterable[PartMarks]) -> None:
+        self._parts = parts
+        self._counts: list[Counts] = []
+        self._why: dict[str, None] = {}
+        self._source: Source | None = None
+        self._apart: dict[object, tuple[Slot, Mark]] = {}
+        self._floods = Floods()
+
+    def marks(self) -> Iterator[Mark]:
+        """Yield the marks of all parts in order."""
+        return _unflooded(self._placed(), self._floods)
+
+    def remarkable(self) -> list[tuple[Slot, Mark]]:
+        """Return the progress records that stand out."""
+        return list(self._apart.values())
+
+    def counts(self) -> Counts:
+        """Return what was counted in all parts."""
+        counts = _summed(self._counts)
+        return replace(counts, repeats=counts.repeats + self._floods.dropped)
+
+    def why(self) -> str:
+        """Return why parts were not read in full."""
+        return "; ".join(self._why)
+
+    def source(self) -> Source | None:
+        """Return the source as reading the parts has shown it, where it has."""
+        return self._source
+
+    def _placed(self) -> Iterator[tuple[Mark, int]]:
+        """Yield each mark with the number of lines above its part.
+
+        What follows a literal at the end of a part stands in the next one as well, so
+        marks behind the beginning of a part wait for that part's own.
+        """
+        waiting: dict[int, tuple[Mark, int]] = {}
+        above = 0
+        for number, part in enumerate(self._parts):
+            for offset in sorted(offset for offset in waiting if offset < part.start):
+                yield waiting.pop(offset)
+            for mark in part.marks:
+                offset = mark.record.line.offset
+                other = waiting.get(offset)
+                waiting[offset] = (mark if other is None else _both(other[0], mark)), above
+            for slot, mark in part.remarkable:
+                what = slot[2]
+                if what == _FIRST and slot in self._apart:
+                    continue
+                self._apart[slot if what in {_FIRST, _LAST} else (slot, number)] = slot, _moved(mark, above)
+            above += part.counts.lines
+            self._counts.append(part.counts)
+            self._source = self._source or part.source
+            if part.why:
+                self._why[part.why] = None
+        for offset in sorted(waiting):
+            yield waiting[offset]
 
 
 def _moved(mark: Mark, above: int) -> Mark:

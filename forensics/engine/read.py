@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from forensics.engine.executor import Executor, local
+from forensics.engine.executor import WORTHWHILE, Executor, local
 from forensics.engine.losses import loss_key
 from forensics.engine.marks import PartMarks, read_part
 from forensics.engine.phases import told_apart
@@ -92,6 +92,8 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
         context = Context(item.source, years[item.source.path] or common, utc_offset_s, hints)
         tasks.extend(Task(item, context, part) for part in _parts(item, setting))
     setting.plan().matcher()  # made once, before processes begin as copies of this one
+    if tasks and total >= WORTHWHILE:
+        Reader(tasks[0].context, own, setting.step_cap).warm(tasks[0].item, setting.plan(), setting.plan().matcher)
     # A cluster has its own processes, which no memory of this one reaches.
     results = (executor or local(total)).map(partial(perform, setting, watch=None if executor else found.watch), tasks)
     left_out: list[str] = []
@@ -138,17 +140,25 @@ def _parts(item: Input, setting: Setting) -> Sequence[Part | None]:
 
 
 def _together(setting: Setting, tasks: Sequence[Task], results: Iterator[Heard | PartMarks]) -> Iterator[Heard]:
-    """Yield what each source said, where its last part is there."""
-    held: list[PartMarks] = []
-    for task, result in zip(tasks, results, strict=True):
+    """Yield what each source said. A file's parts are put together while the next ones are read."""
+    pairs = zip(tasks, results, strict=True)
+    for task, result in pairs:
         if isinstance(result, Heard):
             yield result
-            continue
-        if not (held and held[-1].stopped):  # behind a gap nobody knows the numbers of lines
-            held.append(result)
-        if task.part is not None and task.part.last:
-            yield Reader(task.context, setting.own, setting.step_cap).join(task.item, held)
-            held = []
+        else:
+            reader = Reader(task.context, setting.own, setting.step_cap)
+            yield reader.join(task.item, _whole(task, result, pairs))
+
+
+def _whole(task: Task, result: PartMarks, pairs: Iterator[tuple[Task, Heard | PartMarks]]) -> Iterator[PartMarks]:
+    """Yield the parts of a file up to its last one, or to the first at which reading was stopped."""
+    yield result
+    stopped = result.stopped
+    while task.part is not None and not task.part.last:
+        task, part = next(pairs)
+        if isinstance(part, PartMarks) and not stopped:  # behind a gap nobody knows the numbers of lines
+            yield part
+            stopped = part.stopped
 
 
 def _summary(left_out: Sequence[str]) -> Sequence[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from forensics.engine.clock import Clock
-from forensics.engine.marks import Counts, Mark, PartMarks, counted, joined, marked, remarkable
+from forensics.engine.marks import Counts, Joined, Mark, PartMarks, counted, marked, remarkable
 from forensics.engine.seen import LOG_KINDS
 from forensics.model import Context, Event, Line, Record, Source, Step
 from forensics.parsers import FILE_PARSERS, LINE_PARSERS
@@ -40,6 +42,7 @@ CLOSING = 20
 BATCH = 4_000
 THINNED = "evenly thinned"
 """How the note on a source ends of which not all progress records are kept, before it says which are."""
+WARM = 1 << 16
 UNREAD = frozenset({"checkpoint", "binary"})
 _PURE = frozenset({"nvidia-smi-csv", "nvidia-smi-xml", "nvidia-smi-dmon", "nvidia-smi-pmon", "exit-code",
                    "torchelastic-error", "flight-recorder", "memory-snapshot", "torch-trace", "launch-script",
@@ -58,6 +61,20 @@ class Heard:
     thinned: bool = False
     tail: tuple[Line, ...] | None = None
     times: tuple[array[int], array[float]] | None = None
+
+
+def holding(records: Sequence[Record], literals: Iterable[str]) -> list[Record]:
+    """Return the records whose lines hold one of the literals; each is looked for in all lines at once."""
+    text = "\n".join(record.raw for record in records)
+    starts = [0, *accumulate(len(record.raw) + 1 for record in records)]
+    found: set[int] = set()
+    for literal in literals:
+        at = text.find(literal)
+        while at >= 0:
+            index = bisect_right(starts, at) - 1
+            found.add(index)
+            at = text.find(literal, starts[index + 1])
+    return [records[index] for index in sorted(found)]
 
 
 def budget(item: Input, step_cap: int) -> int:
@@ -107,18 +124,24 @@ class Reader:
         self._stand_out([mark for _, mark in remarkable(scan, self._context)])
         return self._ended(item.source, counted(scan))
 
-    def join(self, item: Input, parts: Sequence[PartMarks]) -> Heard:
-        """Read a source whose parts were looked through already."""
+    def warm(self, item: Input, plan: Plan, matcher: Callable[[], Matcher]) -> None:
+        """Read the beginning of a source for nothing: what that loads and compiles, processes begin with."""
+        head = item.read(WARM)
+        scan = Scan(plan, matcher(), budget=FEWEST, size=len(head))
+        self._take(marked(hit, self._context) for hit in scan.over([head]))
+
+    def join(self, item: Input, parts: Iterable[PartMarks]) -> Heard:
+        """Read a source whose parts are looked through elsewhere, as they come."""
         self._artefact(item)
-        whole = joined(parts)
-        self._take(whole.marks)
-        self._stand_out([mark for _, mark in whole.remarkable])
-        source = whole.source or item.source
-        if whole.why:
-            why = f"{source.why}; {whole.why}" if source.why else whole.why
-            state = source.state if whole.why.startswith((GREW, STOPPED)) else "cut"
+        whole = Joined(parts)
+        self._take(whole.marks())
+        self._stand_out([mark for _, mark in whole.remarkable()])
+        source = whole.source() or item.source
+        if told := whole.why():
+            why = f"{source.why}; {told}" if source.why else told
+            state = source.state if told.startswith((GREW, STOPPED)) else "cut"
             source = replace(source, why=why, read="partial", state=state)
-        return self._ended(source, whole.counts)
+        return self._ended(source, whole.counts())
 
     def _pieces(self, item: Input) -> Generator[bytes, None, None]:
         """Return the content of a source, made ahead where it is large and must be unpacked or fetched."""
@@ -239,11 +262,10 @@ class Reader:
             self._keep(fresh)
         self._keep(self._unclaimed(batch, claimed))
 
-    def _unclaimed(self, batch: Iterable[Record], claimed: set[int]) -> Iterator[Event]:
+    def _unclaimed(self, batch: Sequence[Record], claimed: set[int]) -> Iterator[Event]:
         """Yield lines that no speaker claims as plain output, or as log records if they have a level."""
-        for record in batch:
-            if record.line.number in claimed or not any(a in record.raw for a in self._literals):
-                continue
+        rest = [record for record in batch if record.line.number not in claimed]
+        for record in holding(rest, self._literals):
             speaker, kind = ("log", record.level) if record.level else ("output", "line")
             yield quote(speaker, kind, [record], self._context)
 

@@ -25,6 +25,7 @@ def read_stream_part(
         hits = scan.over(_noting_the_end(pieces, reader, span), reader.beyond())
         marks = tuple(marked(hit, context) for hit in hits)
     return PartMarks(
+        reader.start,
         marks,
         tuple(remarkable(scan, context)),
         counted(scan),

@@ -22,6 +22,8 @@ from forensics.scan.places import record_start
 RANK = b"[rank"
 MOST_KEYS = 12
 MOST_RANKS = 4096
+_RANKS = MOST_RANKS + 1
+"""Places of each key; the first one is that of records without a rank."""
 MOST_BREAKS = 1000
 """Records kept at which a loss ceases or begins to be a number."""
 
@@ -35,42 +37,33 @@ class Found:
     start: int
 
 
-class _Track:
-    """What is known of one key, by rank; index 0 is that of no rank."""
-
-    def __init__(self, key: Key) -> None:
-        self.key = key
-        size = MOST_RANKS + 1 if key.reach else 1
-        self.low = np.full(size, np.inf)
-        self.high = np.full(size, -np.inf)
-        self.broken = np.zeros(size, bool)
-        self.seen = np.zeros(size, bool)
-        self.last: dict[int, int] = {}
-
-
 class Columns:
-    """Follows the losses of one stream, block by block."""
+    """Follows the losses of one stream, block by block. Its tables have a place for each key and rank."""
 
     def __init__(self) -> None:
         self.rows = 0
-        self._tracks: list[_Track] = []
+        self._keys: list[Key] = []
+        self._low = np.full(MOST_KEYS * _RANKS, np.inf)
+        self._high = np.full(MOST_KEYS * _RANKS, -np.inf)
+        self._broken = np.zeros(MOST_KEYS * _RANKS, bool)
+        self._seen = np.zeros(MOST_KEYS * _RANKS, bool)
+        self._last: dict[int, int] = {}
         self._breaks = 0
         self._block = b""
 
     def learn(self, key: Key) -> None:
         """Follow one more format from the next block on."""
-        if len(self._tracks) < MOST_KEYS and all(key.literal != t.key.literal for t in self._tracks):
-            self._tracks.append(_Track(key))
+        if len(self._keys) < MOST_KEYS and all(key.literal != known.literal for known in self._keys):
+            self._keys.append(key)
 
     def covers(self, record: bytes) -> bool:
         """Tell whether a record shows its loss as one of the known formats does."""
-        return any(track.key.literal in record for track in self._tracks)
+        return any(key.literal in record for key in self._keys)
 
     def begin(self) -> None:
         """Begin a new stretch: its lowest and highest losses are its own."""
-        for track in self._tracks:
-            track.low.fill(np.inf)
-            track.high.fill(-np.inf)
+        self._low.fill(np.inf)
+        self._high.fill(-np.inf)
 
     def follow(self, block: bytes) -> tuple[list[Found], list[Found]]:
         """Look through a block.
@@ -78,79 +71,83 @@ class Columns:
         Returns:
             What is found in it, and what was the last of its rank in the block before.
         """
-        before = {(i, rank): at for i, track in enumerate(self._tracks) for rank, at in track.last.items()}
-        ranked = any(track.key.reach for track in self._tracks)
-        named = _ranks(block, places(block, RANK)) if ranked else (_NONE, _NONE)
-        found: list[Found] = []
-        for index, track in enumerate(self._tracks):
-            track.last = {}
-            at = places(block, track.key.literal)
-            if len(at):
-                self.rows += len(at)
-                for rank, what, value, place in self._of(
-                    track, at, numbers(block, at), _whose(at, track.key.reach, *named)
-                ):
-                    found.append(Found((index, rank, what), value, record_start(block, place)))
-        now = {(i, rank) for i, track in enumerate(self._tracks) for rank in track.last}
-        gone = _lasts(self._block, {who: at for who, at in before.items() if who not in now})
+        at, values, who = self._losses(block)
+        before, self._last = self._last, {}
+        found = [
+            Found(_slot(whose, what), value, record_start(block, place))
+            for whose, what, value, place in (self._remarkable(at, values, who) if len(at) else ())
+        ]
+        gone = _lasts(self._block, {whose: place for whose, place in before.items() if whose not in self._last})
         self._block = block
         return found, gone
 
     def finish(self) -> list[Found]:
         """Return the last records of the ranks that go on to the end, in the block seen last."""
-        return _lasts(self._block, {(i, r): at for i, track in enumerate(self._tracks) for r, at in track.last.items()})
+        return _lasts(self._block, self._last)
 
-    def _of(self, track: _Track, at: Places, values: Values, who: Places) -> Iterator[tuple[int, str, float, int]]:
-        """Yield (rank, what for, loss, place) of what is remarkable among the records of one key."""
-        starts = np.zeros(1, np.int64)
-        if track.key.reach:
-            order = np.argsort(who, kind="stable")
-            at, values, who = at[order], values[order], who[order]
-            starts = np.flatnonzero(np.concatenate(([True], who[1:] != who[:-1])))
-        ranks = who[starts]
+    def _losses(self, block: bytes) -> tuple[Places, Values, Places]:
+        """Return where losses stand, what they are, and whose; those of one key and rank stand together, in order."""
+        ranked = any(key.reach for key in self._keys)
+        where = [places(block, RANK) if ranked else _NONE, *(places(block, key.literal) for key in self._keys)]
+        at = np.concatenate(where)
+        values = numbers(block, at)
+        count = len(where[0])
+        named_at, named, at, values = at[:count], _ranks(values[:count]), at[count:], values[count:]
+        self.rows += len(at)
+        whose = [_whose(where[i + 1], key.reach, named_at, named) + i * _RANKS for i, key in enumerate(self._keys)]
+        who = np.concatenate([_NONE, *whose])
+        order = np.argsort(who.astype(np.uint16), kind="stable")
+        return at[order], values[order], who[order]
+
+    def _remarkable(self, at: Places, values: Values, who: Places) -> Iterator[tuple[int, str, float, int]]:
+        """Yield (whose, what for, loss, place) of what is remarkable among the losses of a block."""
+        starts = np.flatnonzero(np.concatenate(([True], who[1:] != who[:-1])))
         ends = np.append(starts[1:], len(at))
-        for group in np.flatnonzero(~track.seen[ranks]):
-            yield int(ranks[group]), "first", float(values[starts[group]]), int(at[starts[group]])
-        track.seen[ranks] = True
-        track.last = dict(zip(ranks.tolist(), at[ends - 1].tolist(), strict=True))
-        for index in self._breaking(track, np.isnan(values), who, starts, ends):
+        own = who[starts]
+        for group in np.flatnonzero(~self._seen[own]):
+            yield int(own[group]), "first", float(values[starts[group]]), int(at[starts[group]])
+        self._seen[own] = True
+        self._last = dict(zip(own.tolist(), at[ends - 1].tolist(), strict=True))
+        for index in self._breaking(np.isnan(values), who, starts, ends):
             self._breaks += 1
             yield int(who[index]), f"break {self._breaks}", float(values[index]), int(at[index])
         lowest, highest = np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts)
-        for group in np.flatnonzero((lowest < track.low[ranks]) | (highest > track.high[ranks])):
-            rank, own = int(ranks[group]), slice(starts[group], ends[group])
-            if lowest[group] < track.low[rank]:
-                track.low[rank] = lowest[group]
-                yield rank, "low", float(lowest[group]), int(at[own][np.argmax(values[own] == lowest[group])])
-            if highest[group] > track.high[rank]:
-                track.high[rank] = highest[group]
-                yield rank, "high", float(highest[group]), int(at[own][np.argmax(values[own] == highest[group])])
+        for what, extremes, beyond in (
+            ("low", lowest, lowest < self._low[own]),
+            ("high", highest, highest > self._high[own]),
+        ):
+            holders = np.flatnonzero(values == np.repeat(extremes, ends - starts))
+            groups = np.flatnonzero(beyond)
+            first = at[holders[np.searchsorted(holders, starts[groups])]] if len(groups) else _NONE
+            for i, place in zip(groups, first.tolist(), strict=True):
+                yield int(own[i]), what, float(extremes[i]), place
+        self._low[own] = np.fmin(self._low[own], lowest)
+        self._high[own] = np.fmax(self._high[own], highest)
 
-    def _breaking(
-        self, track: _Track, broken: npt.NDArray[np.bool_], who: Places, starts: Places, ends: Places
-    ) -> list[int]:
+    def _breaking(self, broken: npt.NDArray[np.bool_], who: Places, starts: Places, ends: Places) -> list[int]:
         """Return the records at which a rank's loss ceases to be a number, or is one again."""
         before = np.concatenate(([False], broken[:-1]))
-        before[starts] = track.broken[who[starts]]
-        track.broken[who[starts]] = broken[ends - 1]
+        before[starts] = self._broken[who[starts]]
+        self._broken[who[starts]] = broken[ends - 1]
         changed: list[int] = np.flatnonzero(broken != before)[: MOST_BREAKS - self._breaks].tolist()
         return changed
+
+
+def _slot(whose: int, what: str) -> Slot:
+    key, rank = divmod(whose, _RANKS)
+    return key, rank, what
 
 
 _NONE = np.empty(0, np.int64)
 
 
-def _lasts(block: bytes, places_: dict[tuple[int, int], int]) -> list[Found]:
-    return [
-        Found((index, rank, "last"), float("nan"), record_start(block, at)) for (index, rank), at in places_.items()
-    ]
+def _lasts(block: bytes, where: dict[int, int]) -> list[Found]:
+    return [Found(_slot(whose, "last"), float("nan"), record_start(block, at)) for whose, at in where.items()]
 
 
-def _ranks(block: bytes, at: Places) -> tuple[Places, Places]:
-    """Return where ranks are named, and which: 1 more than the number, 0 where it is none."""
-    named = numbers(block, at)
-    named = np.where((named >= 0) & (named < MOST_RANKS), named, -1)
-    return at, (named + 1).astype(np.int64)
+def _ranks(named: Values) -> Places:
+    """Return which ranks are named: 1 more than the number, 0 where it is none."""
+    return np.where((named >= 0) & (named < MOST_RANKS), named + 1, 0).astype(np.int64)
 
 
 def _whose(at: Places, reach: int, named_at: Places, named: Places) -> Places:

@@ -16,7 +16,8 @@ Shape = tuple[bytes, bytes]
 
 def shape(block: bytes, start: int = 0) -> Shape:
     """Return the shape of the line that begins at a place, and its label: often the rank or the host."""
-    line = block[start : start + _SHAPE].partition(b"\n")[0]
+    end = block.find(b"\n", start, start + _SHAPE)
+    line = block[start : start + _SHAPE if end < 0 else end]
     return line.translate(None, _DIGITS), line[:_LABEL].partition(b":")[0]
 
 

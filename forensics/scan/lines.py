@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from forensics.scan.engines import Matcher, matcher
 from forensics.scan.floods import MOST_ALIKE, Floods, Shape, shape
 from forensics.scan.key import Learn, Slot
 from forensics.scan.parts import BLOCK, LONGEST_LINE
-from forensics.scan.places import after, characters, line_end, record_start
+from forensics.scan.places import after, characters, line_end, line_feeds, record_start
 
 if TYPE_CHECKING:
     from forensics.scan.thin import Thinning
@@ -97,7 +97,7 @@ class _Place:
 
     def move(self, block: bytes, start: int) -> None:
         """Go on to the record that begins at `start`."""
-        newlines = block.count(b"\n", self._counted, start)
+        newlines = line_feeds(block, self._counted, start)
         if newlines:
             self.number += newlines
             self.column, self._at = 0, block.rfind(b"\n", 0, start) + 1
@@ -139,14 +139,9 @@ class Scan:
         self._last_bytes = b""
         self._floods = Floods(plan.alike) if budget else None
         self._exempt = min(TAIL, max(size // 64, LEAST_TAIL))
-        self._line_ends: Callable[[bytes], int] | None = None
-        if budget:
-            from forensics.scan.numbers import line_ends  # numpy takes longer to load than a small log to read
-
-            self._line_ends = line_ends
         self._thinning: Thinning | None = None
         if budget and plan.progress is not None and plan.learn is not None:
-            from forensics.scan.thin import Thinning
+            from forensics.scan.thin import Thinning  # numpy takes longer to load than a small log to read
 
             self._thinning = Thinning(plan.progress, plan.learn, budget, size, BLOCK, head=self._span.first)
 
@@ -172,9 +167,8 @@ class Scan:
         for block, final in _marked(blocks):
             yield from self._in_block(block, final=final and self._span.last)
             if self._thinning is not None:
-                self.lines += self._thinning.see(block, self.bytes, self.lines, self._column)
-            else:
-                self.lines += self._count(block)
+                self._thinning.see(block, self.bytes, self.lines, self._column)
+            self.lines += line_feeds(block)
             self.bytes += len(block)
             self._column = characters(block[block.rfind(b"\n") + 1 :]) + (0 if b"\n" in block else self._column)
             self._last_bytes = (self._last_bytes + block[-TAIL_BYTES:])[-TAIL_BYTES:]
@@ -195,14 +189,11 @@ class Scan:
                 if end != start or block[end : end + 1] != b"\r":
                     yield Hit(self._line(block, start, end, at), literal=True, progress=False, end=self._end)
             self._carry = self._left
-            self.lines += block.count(b"\n")
+            self.lines += line_feeds(block)
             self.bytes += len(block)
             if self._left <= 0:
                 break
         self.lines, self.bytes = lines, offset
-
-    def _count(self, block: bytes) -> int:
-        return block.count(b"\n") if self._line_ends is None else self._line_ends(block)
 
     def _cut(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield blocks of whole records, the same ones however the chunks are."""

@@ -11,20 +11,32 @@ import numpy.typing as npt
 
 Places = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint64]
 
-WIDTH = 16
-"""Bytes of a number that are read; no trainer prints a longer mantissa."""
-_MARGIN = 48
+_MARGIN = 64
 """Bytes that must stand behind a number, so that none is read beyond the end of a block."""
-_LINE_FEED = ord("\n")
 _BLANKS = 8
+_LONGEST = 32
+"""Digits behind the first word that are skipped to find an exponent; only eight of them count."""
 _SPACE, _MINUS, _PLUS, _DOT, _ZERO = b" -+.0"
-_GROUPS = 64
+_LONG = re.compile(rb"\d{1,24}(?:\.\d{0,12})?")
+_EXPONENT = re.compile(rb"[eE]([-+]?\d{1,3})")
 
 
-def line_ends(block: bytes) -> int:
-    """Count the line ends of a block."""
-    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == _LINE_FEED))
+def _bytes(value: int) -> np.uint64:
+    """Return a word of eight equal bytes."""
+    return np.uint64(value * 0x0101010101010101)
+
+
+_WIDE = 8
+"""Bytes of a word."""
+_POWERS = 10.0 ** np.arange(3 * _WIDE)
+_ONES, _ZEROS, _BELOW_HIGH, _HIGH, _TEN_TO_HIGH = map(_bytes, (1, _ZERO, 0x7F, 0x80, 0x80 - 10))
+_PAIRS, _FOURS, _EIGHTS = map(np.uint64, (0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF, 0xFFFFFFFF))
+_1, _7, _8, _10, _16, _32, _56, _64, _100, _255 = map(np.uint64, (1, 7, 8, 10, 16, 32, 56, 64, 100, 255))
+_10000 = np.uint64(10_000)
+_POINT, _LOWER, _E, _FIVE = map(np.uint64, (_DOT ^ _ZERO, 0x20, ord("e"), 0xFFFFFFFFFF))
+"""The point less a zero, the bit of small letters, and the five bytes that an exponent may take."""
 
 
 def places(block: bytes, literal: bytes) -> Places:
@@ -33,21 +45,22 @@ def places(block: bytes, literal: bytes) -> Places:
         import stringzilla
     except ImportError:
         return np.fromiter((m.end() for m in re.finditer(re.escape(literal), block)), np.int64)
-    return _starts(stringzilla.Str(block).split(literal), len(literal))
+    parts = stringzilla.Str(block).split(literal)
+    ends = len(literal) * np.arange(1, len(parts))
+    # Where nothing stands between them there are no offsets: to ask for them ends the process.
+    return ends if len(ends) * len(literal) in {0, len(block)} else _starts(parts) + ends
 
 
-def _starts(parts: Any, width: int) -> Places:
+def _starts(parts: Any) -> Places:
     """Return where the parts of a split begin, the first left out.
 
     Their offsets lie in memory as Arrow has them, counted without the separators.
     """
     count = len(parts) - 1
-    if count < 1:
-        return np.empty(0, np.int64)
     kind = np.dtype(np.uint64 if parts.offsets_are_large else np.uint32)
     # Not an array type of ctypes: one would be made anew for each count, which takes longer than the search.
     offsets = np.frombuffer(ctypes.string_at(parts.offsets_address, kind.itemsize * (count + 1)), kind)[1:]
-    return offsets.astype(np.int64) + width * np.arange(1, count + 1)
+    return offsets.astype(np.int64)
 
 
 def numbers(block: bytes, starts: Places) -> Values:
@@ -55,78 +68,138 @@ def numbers(block: bytes, starts: Places) -> Values:
 
     Args:
         block: the bytes.
-        starts: shape (rows,), where the numbers begin, in order.
+        starts: shape (rows,), where the numbers begin.
 
     Returns:
         Shape (rows,). NaN where no digit stands there, so for `nan` and `inf` too. Good for
-        comparing: the last digit may be off.
+        comparing: of a fraction eight digits are read.
     """
     if not len(starts):
         return np.empty(0)
     safe = len(block) - _MARGIN
-    if starts[-1] < safe:
+    outside = starts >= safe
+    if not outside.any():
         return _read(block, starts)
-    inside = starts[starts < safe]
     cut = max(0, safe)
-    rest = _read(block[cut:] + bytes(_MARGIN), starts[len(inside) :] - cut)
-    return np.concatenate((_read(block, inside), rest)) if len(inside) else rest
+    values = np.empty(len(starts))
+    values[outside] = _read(block[cut:] + bytes(2 * _MARGIN), starts[outside] - cut)
+    if not outside.all():
+        values[~outside] = _read(block, starts[~outside])
+    return values
 
 
 def _read(block: bytes, starts: Places) -> Values:
     data = np.frombuffer(block, np.uint8)
     first = data[starts]
-    if (first == _SPACE).any():
-        starts = starts + np.argmax(_windows(block, starts, _BLANKS) != _SPACE, axis=1)
+    for _ in range(_BLANKS):
+        blank = first == _SPACE
+        if not blank.any():
+            break
+        starts = starts + blank
         first = data[starts]
     signed = (first == _MINUS) | (first == _PLUS)
     if signed.any():
         starts = starts + signed
-    text = _windows(block, starts, WIDTH)
-    digits = text - _ZERO  # wraps below, so that one comparison is enough
-    is_dot = text == _DOT
-    end = np.argmin((digits < 10) | is_dot, axis=1)
-    dot = np.argmax(is_dot, axis=1)
-    dot = np.where((dot < end) & is_dot[np.arange(len(dot)), dot], dot, end)
-    values = _scaled(data, starts + end, _mantissas(digits, dot, end))
+    words = np.ndarray((len(block) - _WIDE + 1,), "<u8", block, strides=(1,))
+    values, taken, whole = _decimals(words[starts])
+    ends = starts + taken
+    more = np.flatnonzero((taken == _WIDE) & _may_go_on(data[ends]))
+    if len(more):
+        _go_on(block, words, more, values, whole, starts, ends)
+    _scale(words, ends, values)
     if signed.any():
         values[first == _MINUS] *= -1
-    values[(end == 0) | (digits[:, 0] > 9)] = np.nan
+    values[whole == 0] = np.nan
     return values
 
 
-def _windows(block: bytes, starts: Places, width: int) -> npt.NDArray[np.uint8]:
-    """Return the `width` bytes from each place on, shape (rows, width)."""
-    every = np.ndarray((len(block) - width + 1, width), np.uint8, block, strides=(1, 1))
-    return every[starts]
+def _decimals(words: Words) -> tuple[Values, Places, Places]:
+    """Read the decimal numbers with which words begin.
+
+    Returns:
+        The numbers, how many bytes each takes, and how many of them stand before its point.
+    """
+    digits = words ^ _ZEROS
+    other = _no_digits(digits)
+    first = other & (~other + _1)
+    before = (first >> _7) - _1
+    whole = _bytes_in(before)
+    dotted = (digits >> (whole * _8)) & _255 == _POINT
+    if not dotted.any():
+        return _joined(digits, whole), whole.astype(np.int64), whole.astype(np.int64)
+    taken = _bytes_in(_below(other ^ (first * dotted)))
+    digits = np.where(dotted, (digits & before) | (digits >> _8 & ~before), digits)
+    values = _joined(digits, taken - dotted)
+    behind = (taken - whole - dotted).astype(np.int64)
+    return values / _POWERS[behind], taken.astype(np.int64), whole.astype(np.int64)
 
 
-def _mantissas(digits: npt.NDArray[np.uint8], dot: Places, end: Places) -> Values:
-    """Sum digits by their weight; the records of one format have their point at one place, so groups are few."""
-    form = dot * (WIDTH + 1) + end
-    values = np.full(len(form), np.nan)
-    for key in np.flatnonzero(np.bincount(form))[:_GROUPS]:
-        point, stop = divmod(int(key), WIDTH + 1)
-        rows = slice(None) if form[0] == key and (form == key).all() else form == key
-        used = [c for c in range(stop) if c != point]
-        weights = 10.0 ** np.array([point - 1 - c if c < point else point - c for c in used])
-        values[rows] = digits[rows][:, used] @ weights
-    return values
+def _may_go_on(behind: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+    goes_on: npt.NDArray[np.bool_] = (behind - _ZERO < 10) | (behind == _DOT)
+    return goes_on
 
 
-def _scaled(data: npt.NDArray[np.uint8], ends: Places, values: Values) -> Values:
-    """Apply the exponents of numbers such as 1.05E+01, whose mantissa ends at `ends`."""
-    exponents = (data[ends] | 0x20) == ord("e")
-    if not exponents.any():
-        return values
-    at = ends[exponents] + 1
-    sign = data[at]
-    at = at + ((sign == _MINUS) | (sign == _PLUS))
-    digits = data[at[:, None] + np.arange(3)] - _ZERO
-    power = np.zeros(len(at), np.int64)
-    going = np.ones(len(at), bool)
-    for column in range(3):
-        going &= digits[:, column] < 10
-        power = np.where(going, power * 10 + digits[:, column], power)
-    scaled = values.copy()
-    scaled[exponents] *= 10.0 ** np.where(sign == _MINUS, -power, power)
-    return scaled
+def _no_digits(digits: Words) -> Words:
+    """Set the highest bit, and no other, of each byte that is no digit; `digits` are bytes less that of a zero."""
+    return (((digits & _BELOW_HIGH) + _TEN_TO_HIGH) | digits) & _HIGH
+
+
+def _below(marks: Words) -> Words:
+    """Set all bits of the bytes below the first one that is marked."""
+    return ((marks & (~marks + _1)) >> _7) - _1
+
+
+def _bytes_in(mask: Words) -> Words:
+    """Count the bytes of a mask."""
+    return ((mask & _ONES) * _ONES) >> _56
+
+
+def _joined(digits: Words, count: Words) -> Values:
+    """Make one number of the first `count` digits of each word.
+
+    What follows them is shifted out at the upper end, so that zeros lead; then neighbours are joined to pairs, to
+    fours, and to eight digits.
+    """
+    digits = digits << (_64 - count * _8)
+    digits = (digits * _10 + (digits >> _8)) & _PAIRS
+    digits = (digits * _100 + (digits >> _16)) & _FOURS
+    return ((digits * _10000 + (digits >> _32)) & _EIGHTS).astype(np.float64)
+
+
+def _go_on(
+    block: bytes, words: Words, rows: Places, values: Values, whole: Places, starts: Places, ends: Places
+) -> None:
+    """Read on where a number fills a word: another one behind its point, as a whole if that was not reached."""
+    for row in rows[whole[rows] == _WIDE]:
+        if found := _LONG.match(block, int(starts[row])):
+            values[row], ends[row] = float(found[0]), found.end()
+    rows = rows[(whole[rows] < _WIDE) & (whole[rows] > 0)]
+    scale = _WIDE - 1 - whole[rows]
+    for turn in range(_LONGEST // _WIDE):
+        digits = words[ends[rows]] ^ _ZEROS
+        count = _bytes_in(_below(_no_digits(digits)))
+        if not turn:
+            values[rows] += _joined(digits, count) / _POWERS[scale + count.astype(np.int64)]
+        ends[rows] += count.astype(np.int64)
+        rows = rows[count == _WIDE]
+        if not len(rows):
+            break
+
+
+def _scale(words: Words, ends: Places, values: Values) -> None:
+    """Apply the exponents of numbers such as 1.05E+01, whose mantissa ends at `ends`; they are few."""
+    behind = words[ends]
+    exponents = behind & _255 | _LOWER == _E
+    rows = np.flatnonzero(exponents)
+    forms = behind[rows] & _FIVE
+    while len(rows):
+        alike = forms == forms[0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values[rows[alike]] *= _factor(int(forms[0]))
+        rows, forms = rows[~alike], forms[~alike]
+
+
+def _factor(form: int) -> float:
+    """Return the power of ten that an exponent means, 1 where it is none."""
+    found = _EXPONENT.match(form.to_bytes(_WIDE, "little"))
+    return float(b"1e" + found[1]) if found else 1.0

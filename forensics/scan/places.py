@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+
+try:
+    from stringzilla import count as _count
+except ImportError:  # it has no wheel for every machine
+    _count = bytes.count
+
+
+def line_feeds(block: bytes, start: int = 0, stop: int = sys.maxsize) -> int:
+    """Count the line feeds between two places of a block."""
+    return int(_count(block, b"\n", start, stop))
+
 
 def record_start(block: bytes, at: int) -> int:
     """Return where the record that holds a position begins."""
     line = block.rfind(b"\n", 0, at) + 1
-    return max(line, block.rfind(b"\r", line, at) + 1)
+    return block.rfind(b"\r", line, at) + 1 or line
 
 
 def line_end(block: bytes, start: int) -> int:

@@ -7,19 +7,17 @@ finds remarkable. Everything else is counted, roughly, and never parsed.
 from __future__ import annotations
 
 import re
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from forensics.model import Line
 from forensics.scan.columns import Columns, Found
 from forensics.scan.key import Learn, Slot
-from forensics.scan.places import characters, line_end, record_start
+from forensics.scan.places import characters, line_end, line_feeds, record_start
 
 _LONGEST_TEXT = 1 << 16
 WINDOW = 1 << 12
 """Bytes at the beginning of each block in which all progress records are looked at."""
-_LINE_FEED = ord("\n")
 _MOST_SHAPES = 200
 _DIGITS = b"0123456789"
 
@@ -28,37 +26,43 @@ LONG_RECORD = 512
 _EXTREMES = frozenset({"low", "high"})
 
 
+class Record(NamedTuple):
+    """A record as it stands in its stream; most are replaced before a `Line` is made of one."""
+
+    number: int
+    column: int
+    offset: int
+    text: bytes
+    complete: bool
+
+    def line(self) -> Line:
+        """Return it decoded."""
+        text = self.text.decode("utf-8", "replace")
+        return Line(self.number, self.column, self.offset, text, self.number, gap=True, complete=self.complete)
+
+
 class Lines:
-    """Makes lines of the records of one block, which stands behind so many bytes, lines, and characters of a line."""
+    """Takes records out of one block, which stands behind so many bytes, lines, and characters of a line."""
 
     def __init__(self, block: bytes, offset: int, lines: int, column: int) -> None:
         self.block = block
         self._offset = offset
         self._lines = lines
         self._column = column
-        self._ends: npt.NDArray[np.int64] | None = None
 
-    @property
-    def ends(self) -> int:
-        """How many line ends the block has."""
-        return int(np.count_nonzero(self._is_end())) if self._ends is None else len(self._ends)
-
-    def _is_end(self) -> npt.NDArray[np.bool_]:
-        data = np.frombuffer(self.block, np.uint8)
-        return np.equal(data, _LINE_FEED, out=np.empty(len(data), np.bool_))
-
-    def at(self, start: int) -> Line:
-        """Return the line of the record that begins at a place in the block."""
-        if self._ends is None:
-            self._ends = np.flatnonzero(self._is_end())
-        above = int(np.searchsorted(self._ends, start))
-        first = int(self._ends[above - 1]) + 1 if above else 0
-        end = line_end(self.block, start)
-        text = self.block[start : min(end, start + _LONGEST_TEXT)].decode("utf-8", "replace")
-        column = characters(self.block[first:start]) + (0 if first else self._column)
-        number = self._lines + 1 + above
-        complete = end < len(self.block)
-        return Line(number, column, self._offset + start, text, number, gap=True, complete=complete)
+    def records(self, starts: Iterable[int]) -> dict[int, Record]:
+        """Return the records that begin at some places of the block."""
+        found: dict[int, Record] = {}
+        above = counted = 0
+        for start in sorted(set(starts)):
+            above += line_feeds(self.block, counted, start)
+            counted = start
+            first = self.block.rfind(b"\n", 0, start) + 1
+            end = line_end(self.block, start)
+            text = self.block[start : min(end, start + _LONGEST_TEXT)]
+            column = characters(self.block[first:start]) + (0 if first else self._column)
+            found[start] = Record(self._lines + 1 + above, column, self._offset + start, text, end < len(self.block))
+        return found
 
 
 class Thinning:
@@ -79,8 +83,8 @@ class Thinning:
         self._looked = self._hits = 0
         self._bytes = 0
         self._columns = Columns()
-        self._open: dict[Slot, tuple[float, Line]] = {}
-        self._closed: list[dict[Slot, tuple[float, Line]]] = []
+        self._open: dict[Slot, tuple[float, Record]] = {}
+        self._closed: list[dict[Slot, tuple[float, Record]]] = []
         self._before: Lines | None = None
 
     @property
@@ -108,12 +112,8 @@ class Thinning:
             chosen.update(self._records(block, begin, len(block), 0)[-self._quarter :])
         return chosen
 
-    def see(self, block: bytes, offset: int, above: int, column: int) -> int:
-        """Keep what is remarkable in a block that stands at an offset, below so many lines, at a column.
-
-        Returns:
-            How many line ends the block has.
-        """
+    def see(self, block: bytes, offset: int, above: int, column: int) -> None:
+        """Keep what is remarkable in a block that stands at an offset, below so many lines, at a column."""
         lines = Lines(block, offset, above, column)
         if self._used >= self._stretch:
             self._begin()
@@ -123,17 +123,17 @@ class Thinning:
             self._keep(gone, self._before)
         self._keep(found, lines)
         self._before = lines
-        return lines.ends
 
     def remarkable(self) -> list[tuple[Slot, Line]]:
         """Return what was kept and what for, once the stream has ended."""
         if self._before is not None:
             self._keep(self._columns.finish(), self._before)
-        return [(slot, line) for kept in (*self._closed, self._open) for slot, (_, line) in kept.items()]
+        return [(slot, record.line()) for kept in (*self._closed, self._open) for slot, (_, record) in kept.items()]
 
     def _keep(self, found: list[Found], lines: Lines) -> None:
-        for record in found:
-            self._open[record.slot] = record.value, lines.at(record.start)
+        records = lines.records(each.start for each in found)
+        for each in found:
+            self._open[each.slot] = each.value, records[each.start]
 
     def _begin(self) -> None:
         """Begin a new stretch; where there are too many records already, join two stretches each to one."""
@@ -181,8 +181,8 @@ class Thinning:
 
 
 def _joined(
-    one: dict[Slot, tuple[float, Line]], other: dict[Slot, tuple[float, Line]]
-) -> dict[Slot, tuple[float, Line]]:
+    one: dict[Slot, tuple[float, Record]], other: dict[Slot, tuple[float, Record]]
+) -> dict[Slot, tuple[float, Record]]:
     joined = dict(one)
     for slot, kept in other.items():
         mine = joined.get(slot)

@@ -14,6 +14,7 @@ _ESCAPE = lazy(
     r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x80-\x9f]*+(?:\x1b\\|\x9c)"  # DCS, SOS, PM, APC
     r"|\x1b[ -/]*+[0-~]?"  # two-character sequences, and an introducer left alone
 )
+_INTRODUCERS = "\x1b\x90\x98\x9b\x9d\x9e\x9f"
 _CONTROL = lazy(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BACKSPACES = lazy(r"\x08{2,}")
 _BOM = "\ufeff"
@@ -30,8 +31,11 @@ def strip(text: str) -> str:
         text = text[1:]
     if _CONTROL.search(text) is None:
         return text
-    text = _ESCAPE.sub("", text)
-    return _CONTROL.sub("", _BACKSPACES.sub(" ", text))
+    if any(introducer in text for introducer in _INTRODUCERS):
+        text = _ESCAPE.sub("", text)
+    if "\b\b" in text:
+        text = _BACKSPACES.sub(" ", text)
+    return _CONTROL.sub("", text)
 
 
 class _Visible(dict[int, str]):

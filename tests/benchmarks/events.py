@@ -24,9 +24,11 @@ def main(path: str) -> None:
         if item.plain_path is None:
             heard = reader.read(item, plan, plan.matcher)
         else:
-            parts = split(item.source.bytes)
-            readers = ((PartReader(item.plain_path, part), part) for part in parts)
-            heard = reader.join(item, [read_part(r, part, plan, plan.matcher(), context, 1) for r, part in readers])
+            found = (
+                read_part(PartReader(item.plain_path, part), part, plan, plan.matcher(), context, 1)
+                for part in split(item.source.bytes)
+            )
+            heard = reader.join(item, found)
         for event in heard.events:
             counts[event.speaker] = counts.get(event.speaker, 0) + 1
     print(counts)

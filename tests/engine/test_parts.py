@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from forensics.analyze import examine
 from forensics.engine import executor, read
-from forensics.engine.marks import Mark, joined, read_part
+from forensics.engine.marks import Joined, Mark, read_part
 from forensics.engine.marks import marked as mark_of
 from forensics.model import Context, Source
 from forensics.render.json_v1 import to_json
@@ -47,11 +47,12 @@ def test_parts_give_the_marks_of_the_whole(data: bytes, count: int) -> None:
         scan = Scan(PLAN, PLAN.matcher())
         whole = [told(mark_of(hit, HERE)) for hit in scan.over([data] if data else [])]
         cut = [Part(i, count, i * len(data) // count, (i + 1) * len(data) // count) for i in range(count)]
-        found = joined([read_part(PartReader(path, part), part, PLAN, PLAN.matcher(), HERE, 0) for part in cut])
-        assert [told(mark) for mark in found.marks] == whole
-        assert (found.counts.lines, found.counts.complete) == (scan.lines, scan.complete)
-        assert set(found.counts.tail) <= set(scan.tail)
-        assert bool(found.counts.tail) == bool(scan.tail)
+        found = Joined(read_part(PartReader(path, part), part, PLAN, PLAN.matcher(), HERE, 0) for part in cut)
+        assert [told(mark) for mark in found.marks()] == whole
+        counts = found.counts()
+        assert (counts.lines, counts.complete) == (scan.lines, scan.complete)
+        assert set(counts.tail) <= set(scan.tail)
+        assert bool(counts.tail) == bool(scan.tail)
 
 
 @given(st.integers(0, 10_000_000_000))

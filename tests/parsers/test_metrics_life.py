@@ -1,5 +1,6 @@
 """What a program says about the run as a whole: its end, checkpoints, settings, attempts."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -250,6 +251,76 @@ def test_settings(line: str, expected: dict[str, Any]) -> None:
     """Settings are read under their own names, whatever form they are printed in."""
     assert any(trigger in line for trigger in PARSER.triggers)
     assert ("config", expected) in facts(line)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "batch_size",
+        "batch-size",
+        "batchsize",
+        "train_batch_size",
+        "micro_bs",
+        "microbs",
+        "micro_batch",
+        "seq_len",
+        "seqlen",
+        "seq-length",
+        "sequence_length",
+        "max_len",
+        "max_seq_len",
+        "max_length",
+        "max_position_embeddings",
+        "n_heads",
+        "nhead",
+        "num_heads",
+        "num_attention_heads",
+        "num_key_value_heads",
+        "heads",
+        "head_dim",
+        "hidden_size",
+        "hidden_dim",
+        "d_model",
+        "n_embd",
+        "vocab",
+        "vocab_size",
+        "n_layers",
+        "nlayer",
+        "num_layers",
+        "num_hidden_layers",
+        "intermediate_size",
+        "block_size",
+        "context_length",
+        "ctx",
+        "max_tokens",
+        "token_budget",
+        "gradient_accumulation_steps",
+        "max_seq_length",
+    ],
+)
+@pytest.mark.parametrize("spelled", [str, str.upper])
+def test_every_size_that_decides_makes_a_line_one_of_settings(name: str, spelled: Callable[[str], str]) -> None:
+    """In small letters and in large ones, alone on its line."""
+    assert ("config", {spelled(name): 8}) in facts(f"{spelled(name)} = 8")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "model_type",
+        "torch_dtype",
+        "gradient_checkpointing",
+        "tie_word_embeddings",
+        "name_or_path",
+        "model_name_or_path",
+        "attn_implementation",
+        "optim",
+        "bf16",
+    ],
+)
+def test_every_setting_that_names_a_way_makes_a_line_one_of_settings(name: str) -> None:
+    """Alone on its line."""
+    assert ("config", {name: "x"}) in facts(f"{name}: x")
 
 
 def test_stages_have_their_own_settings() -> None:

@@ -6,7 +6,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from forensics.engine.losses import loss_key
@@ -19,6 +19,8 @@ NUMBERS = st.one_of(
     st.floats(-1e6, 1e6).map(lambda x: f"{x:.6f}"),
     st.floats(1e-6, 1e6).map(lambda x: f"{x:.6E}"),
     st.integers(-999, 99_999).map(str),
+    st.integers(0, 10**23).map(str),
+    st.floats(0, 1e9).map(repr),
     st.sampled_from(["nan", "NaN", "inf", "-inf", "", "x", "-", ".", "1.", "+2.5", "  3.25"]),
 )
 
@@ -36,6 +38,18 @@ def test_numbers_are_read_as_they_are_printed(texts: list[str]) -> None:
     assert found.tolist() == pytest.approx([one(text) for text in texts], rel=1e-12, nan_ok=True)
 
 
+@given(
+    st.lists(st.from_regex(r"[ +-]{0,9}[0-9]{0,90}\.?[0-9]{0,90}([eE][+-]?[0-9]{0,5})?", fullmatch=True), max_size=9)
+)
+def test_no_number_is_too_long_to_be_passed_over(texts: list[str]) -> None:
+    """Whatever stands there, one number of floating point, or none, is what it is taken for."""
+    block = "".join(f"loss:{text}\n" for text in texts).encode()
+    assert len(numbers(block, places(block, b"loss:"))) == len(texts)
+
+
+@example(b"", b"a")
+@example(b"a", b"a")
+@example(b"abab", b"ab")
 @given(st.binary(max_size=200), st.sampled_from([b"a", b"ab", b"\n", b"loss:"]))
 def test_places_are_those_of_each_occurrence(block: bytes, literal: bytes) -> None:
     """The quick search finds what a plain one finds."""

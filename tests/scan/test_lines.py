@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from forensics.scan import ENGINES, Key, Plan, Scan, matcher
 from forensics.scan import lines as scan_lines
+from forensics.scan.places import line_feeds
 
 WORDS = {b"error": 2, b"Traceback": 3, b"caf\xc3\xa9": 0}
 PROGRESS = re.compile(rb"step \d+")
@@ -174,3 +175,10 @@ def test_the_tail_is_the_end_of_the_file(data: bytes) -> None:
             line.text == lines[line.number - 1].split(b"\r")[-1].decode("utf-8", "replace")
             or b"\r" in lines[line.number - 1]
         )
+
+
+@given(st.binary(max_size=300), st.integers(0, 400), st.integers(0, 400))
+def test_line_feeds_are_counted_between_two_places(block: bytes, start: int, stop: int) -> None:
+    """Wherever these are: beyond the end there are none."""
+    assert line_feeds(block, start, stop) == block.count(b"\n", start, stop)
+    assert line_feeds(block) == block.count(b"\n")

@@ -63,6 +63,12 @@ _NO_RESUME = lazy(
     r"|cannot|can't|\berror|^\s*(?:if|def|raise) |\w\(.{0,200}\)\s*$|%\||\bsigtstp|\bworker",
     re.IGNORECASE,
 )
+_SPOKEN = lazy(
+    r"saved|wrote|written|saving|writing|dumping|is ready now|save (?:best )?model (?:in|is)|preparing to save"
+    r"|snapshotting to|\[Torch\] Sav|resum|restor|continuing training|load",
+    re.IGNORECASE,
+)
+"""What one of the patterns above needs: most lines have none of it, and taking paths out of them takes time."""
 _CODE = lazy(r"\b(?:print|info|log|warning|save\w*|load\w*)\(|^\s*(?:if|def|raise|assert|#) ")
 _STEP = lazy(
     r"\b(?:global[_ ]?step|iteration|step|iter|batch|@|checkpoints for)[\s:=#]{0,16}(\d[\d,]{0,14})\b(?!\.\d)"
@@ -87,24 +93,18 @@ def checkpoints(text: str) -> Iterator[Fact]:
     if listed := _LISTED.match(text):
         yield "checkpoint-saved", {"listed": True, **_named(listed["name"], listed["name"])}
         return
-    if _CODE.search(text) or "%|" in text:
-        return  # source shown in a traceback, or a bar
+    if not _SPOKEN.search(text) or "%|" in text or _CODE.search(text):
+        return  # also source shown in a traceback, and a bar
     spoken = _ASIDE.sub(" ", _PATH.sub(" ", text))
-    path = _path(text)
-    if not _NO_SAVE.search(spoken):
-        if _SAVED.search(spoken) and "about to be" not in spoken:
-            yield "checkpoint-saved", _named(text, path)
-            return
-        if _STARTED.search(spoken):
-            yield "checkpoint-started", _named(text, path)
-            return
-    if _NO_RESUME.search(spoken):
+    saved = _SAVED.search(spoken) and "about to be" not in spoken
+    if (saved or _STARTED.search(spoken)) and not _NO_SAVE.search(spoken):
+        yield "checkpoint-saved" if saved else "checkpoint-started", _named(text, _path(text))
         return
-    if _RESUMED.search(spoken):
-        yield "resumed", _named(text, path)
-    elif _LOADED.search(spoken):
-        fields = _named(text, path)
-        yield "resumed", fields if "step" in fields or "epoch" in fields else {**fields, "weak": True}
+    resumed = _RESUMED.search(spoken)
+    if not (resumed or _LOADED.search(spoken)) or _NO_RESUME.search(spoken):
+        return
+    fields = _named(text, _path(text))
+    yield "resumed", fields if resumed or "step" in fields or "epoch" in fields else {**fields, "weak": True}
 
 
 def _path(text: str) -> str:

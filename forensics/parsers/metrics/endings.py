@@ -177,9 +177,10 @@ def attempts(text: str) -> Iterator[Fact]:
 
 def programs(text: str) -> Iterator[Fact]:
     """Yield `program` for each version that a program prints of itself or of a library."""
-    if _ADVICE.search(text):
+    told = [*_VERSION.finditer(text)]
+    if not told or _ADVICE.search(text):
         return
-    for found in _VERSION.finditer(text):
+    for found in told:
         name = found["name"].lower().replace("_", "-")
         name = "torch" if name == "pytorch" else name
         version = found["version"].rstrip(".")

@@ -44,6 +44,12 @@ _NAMING = lazy(
     r"|attn_implementation|optim|bf16)$"
 )
 """Settings that are no sizes and yet decide what a step needs."""
+_NAMED = lazy(
+    r"batch|micro_?bs|seq|max_|head|hidden|d_model|n_embd|vocab|layer|intermediate_size|block_size|context_length|ctx"
+    r"|token_budget|gradient_|_type|_dtype|tie_word|name_or_path|attn_impl|optim|bf16",
+    re.IGNORECASE,
+)
+"""What the name of one of these settings has: most lines name none, and taking them apart takes time."""
 _HEADER = lazy(
     r"\s{0,8}(Num examples|Num Epochs|Instantaneous batch size per device|Total optimization steps"
     r"|Total train batch size[^=]{0,80}|Gradient Accumulation steps|Number of trainable parameters)"
@@ -82,7 +88,7 @@ def configuration(text: str) -> Iterator[Fact]:
     if header := _HEADER.match(text):
         yield "config", {header[1].strip(): _value(header[2])}
         return
-    if _CODE.search(text):
+    if not _NAMED.search(text) or _CODE.search(text):
         return
     if fields := _json(text):
         found = [fields]
