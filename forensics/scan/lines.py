@@ -201,6 +201,10 @@ class Scan:
         parts: list[bytes] = []
         have, wanted = 0, size
         for chunk in chunks:
+            if have < size <= have + len(chunk) and (cut := chunk.rfind(b"\n", 0, size - have) + 1):
+                # The usual case, in which nothing is copied twice.
+                yield b"".join((*parts, memoryview(chunk)[:cut]))
+                chunk, parts, have, wanted = chunk[cut:], [], 0, size  # noqa: PLW2901
             parts.append(chunk)
             have += len(chunk)
             if have < wanted:
