@@ -87,10 +87,14 @@ def _run(index: int) -> Any:
 
 
 def _begin() -> None:
-    """Leave interrupts to the process that waits, and keep freed memory: every block would be mapped anew."""
+    """Leave interrupts to the process that waits."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def keep_freed() -> None:
+    """Keep freed memory in this process and its copies: else the memory of each block is mapped anew."""
     import ctypes
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
         for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD):
@@ -102,6 +106,8 @@ def local(total_bytes: int, jobs: int | None = None) -> Executor:
 
     A process with threads is not copied: what the others hold at that moment would be held for ever.
     """
+    if total_bytes >= WORTHWHILE:
+        keep_freed()
     jobs = jobs or _processors()
     if jobs < 2 or total_bytes < WORTHWHILE or sys.platform != "linux" or threading.active_count() > 1:
         return Serial()

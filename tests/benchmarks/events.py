@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from forensics.engine.executor import keep_freed
 from forensics.engine.marks import read_part
 from forensics.engine.read import literals
 from forensics.engine.reader import Reader, size_of
@@ -15,6 +16,7 @@ from forensics.sources import find
 
 def main(path: str) -> None:
     """Print how many events each speaker has."""
+    keep_freed()
     book = load()
     counts: dict[str, int] = {}
     for item in find([path]).inputs:
