@@ -26,7 +26,7 @@ demo: $(VENV)/.run  ## install the program and let it read a run that died
 test: $(VENV)/.torch  ## run the tests; TESTS=tests/render runs some
 	TZ=Asia/Kolkata $(BIN)/python -m pytest $(TESTS)
 
-bench: $(VENV)/.dev  ## what it costs beside ripgrep; BENCH='--megabytes 1024 --files 512' for more data
+bench: $(VENV)/.dev  ## what it costs beside ripgrep; BENCH='--megabytes 1024 --files 512 1024' for more data
 	$(BIN)/python -m tests.benchmarks $(BENCH)
 
 check: lint types floors rules  ## everything else that must hold: style, types, floors, rules

@@ -12,10 +12,11 @@ No clock, environment or network is read here or below.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import BinaryIO
+from pathlib import Path
+from typing import IO, BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from forensics import __version__, timeline
@@ -24,16 +25,17 @@ from forensics.engine.causes import assign, candidates
 from forensics.engine.context import status_of
 from forensics.engine.executor import Executor
 from forensics.engine.findings import findings, quoted
+from forensics.engine.full import every_step
 from forensics.engine.match import Match, match
 from forensics.engine.observe import observe
 from forensics.engine.outcome import Outcome, outcome
 from forensics.engine.read import read
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.engine.verdict import judge
-from forensics.model import Event, Finding, Report, Run, Source, Step
+from forensics.model import Context, Event, Finding, Report, Run, Source, Step
 from forensics.rulebook.load import Rulebook, load
 from forensics.scan import pick
-from forensics.sources import Found, Watch, find, find_in_memory
+from forensics.sources import Found, Input, Watch, find, find_in_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,16 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What a run said, without a judgement: for the timeline."""
+    """What a run said, without a judgement: for the timeline.
+
+    Of the sources in `thinned`, `steps` are only some; `write_every_row` reads them anew.
+    """
 
     events: tuple[Event, ...]
     steps: tuple[Step, ...]
     sources: tuple[Source, ...]
     notes: tuple[str, ...]
+    thinned: Mapping[str, tuple[Input, Context]]
 
 
 def analyze(
@@ -117,7 +123,37 @@ def events(
     seen = read(found, load(), _offset(tz))
     observed = observe(seen)
     notes = (*_partial(found, seen), *seen.notes)
-    return Collected((*seen.events, *observed), tuple(seen.steps), tuple(seen.sources), notes)
+    return Collected((*seen.events, *observed), tuple(seen.steps), tuple(seen.sources), notes, seen.thinned)
+
+
+def write_every_row(
+    said: Collected,
+    format_: timeline.Format,
+    stream: IO[bytes],
+    choice: timeline.Choice,
+    watch: Watch | None = None,
+) -> int:
+    """Write the timeline with all progress records, in bounded memory, and return how many rows it has.
+
+    Rows come in the order of sources and lines, not of time, and steps are as they were printed.
+    Raises OSError if there is no room for temporary files, about as large as the result.
+    """
+    from tempfile import TemporaryDirectory  # most analyses need none
+
+    watch = watch or Watch()
+    watch.expect(item for item, _ in said.thinned.values())
+    paths = dict.fromkeys((*(s.path for s in said.sources), *(e.path for e in said.events)))
+    with TemporaryDirectory(prefix="dflash-forensics-") as folder:
+        every = (frame for path in paths for frame in timeline.stream(*_rows_of(said, path, watch), choice))
+        return timeline.write_stream(every, Path(folder), format_, stream)
+
+
+def _rows_of(said: Collected, path: str, watch: Watch) -> tuple[list[Event], Iterable[Step]]:
+    """Return what a source said, and all its progress records in the order of its lines."""
+    events = [event for event in said.events if event.path == path]
+    if path in said.thinned:
+        return events, every_step(*said.thinned[path], watch)
+    return events, sorted((s for s in said.steps if s.path == path), key=lambda s: (s.line, s.column))
 
 
 def conclude(found: Found, book: Rulebook, tz: str | None = None, executor: Executor | None = None) -> Analysis:

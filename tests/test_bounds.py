@@ -68,3 +68,14 @@ def test_memory_stays_bounded_on_a_large_log(tmp_path: Path) -> None:
     report = (tmp_path / "large.json").read_text()
     assert '"memory.gpu-oom"' in report
     assert "evenly thinned" in report
+
+
+def test_memory_stays_bounded_where_every_record_is_written(tmp_path: Path) -> None:
+    """Rows go to the disk some thousands at a time, however many there are."""
+    peaks = [
+        probe(
+            "timeline", str(log_of(tmp_path / f"{size}.log", size)), "--format", "parquet", "-o", str(tmp_path / "out")
+        )[0]
+        for size in (5, 15)
+    ]
+    assert peaks[1] < min(250, peaks[0] + 40)

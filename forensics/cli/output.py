@@ -57,6 +57,11 @@ def write(text: str | bytes, target: str = STDOUT) -> None:
             file.write(text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text)
 
 
+def lent(target: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    """Lend standard output, or a file as `file_output` does, for an answer that is written piece by piece."""
+    return standard_output() if target == STDOUT else file_output(target)
+
+
 @contextlib.contextmanager
 def standard_output() -> Iterator[BinaryIO]:
     """Lend standard output as bytes; a full disk or a gone reader becomes a clear error."""
@@ -70,7 +75,7 @@ def standard_output() -> Iterator[BinaryIO]:
         raise PipeClosedError from gone
     except OSError as wrong:
         silence()
-        raise OutputError(f"cannot write to standard output: {wrong.strerror}") from wrong
+        raise OutputError(f"cannot write to standard output: {wrong.strerror or wrong}") from wrong
 
 
 @contextlib.contextmanager

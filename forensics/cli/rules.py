@@ -1,4 +1,4 @@
-"""`rules`: list the causes, check and test the rules behind them, start a new one."""
+"""`rules`: list the causes, check and test the rules behind them, start a new one, export what they look for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from forensics.cli.evidence import explained, rules_option
 from forensics.cli.explain import complete_id, known, listing
 from forensics.cli.group import Group
-from forensics.cli.output import OutputError, columns, write
+from forensics.cli.output import OutputError, check_target, columns, output_option, write
 from forensics.cli.patience import patience
 from forensics.cli.skeleton import skeleton
 
@@ -26,7 +26,7 @@ IDENTITY = re.compile(r"[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*")
 
 @click.group("rules", cls=Group)
 def command() -> None:
-    """List, check, test and start rules.
+    """List, check, test, start and export rules.
 
     \b
     Examples:
@@ -50,6 +50,29 @@ def list_(rules: Sequence[str]) -> None:
 
         found = load(rules).rules.values()
     write("".join(f"{row}\n" for row in listing(found, columns())))
+
+
+@command.command("export")
+@rules_option
+@output_option
+def export(rules: Sequence[str], output: str) -> None:
+    """Write the literals that make a line worth a look, as patterns for ripgrep.
+
+    They are what parsers and rules ask for. What they find is a superset of what a report stands on.
+
+    \b
+    Example:
+      dflash-forensics rules export -o patterns.txt
+      rg -a -n -b -f patterns.txt run_dir/
+    """  # noqa: D301
+    check_target(output)
+    with explained():
+        from forensics.engine.read import literals
+        from forensics.rulebook.load import load
+        from forensics.text.ripgrep import patterns
+
+        answer = patterns(literals(load(rules)))
+    write(answer, output)
 
 
 @command.command("check", short_help="Check all rules and run their cases.")

@@ -13,13 +13,16 @@ from zoneinfo import ZoneInfo
 import click
 
 from forensics.cli.evidence import explained, paths_argument, standard_input, tz_option
-from forensics.cli.output import STDOUT, check_target, columns, output_option, write
+from forensics.cli.output import STDOUT, check_target, columns, lent, output_option, write
 from forensics.cli.patience import leave_if_stopped, reading
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from forensics.analyze import Collected
     from forensics.model import Event, Step
+    from forensics.sources import Watch
+    from forensics.timeline import Choice
 
 Format: TypeAlias = Literal["table", "csv", "json", "parquet"]
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -48,6 +51,7 @@ def _kinds(_context: click.Context, _option: click.Parameter, begun: str) -> lis
     show_default=True,
     help="For people or for programs.",
 )
+@click.option("--full", is_flag=True, help="All progress records of large logs too, as parquet always has them.")
 @output_option
 @tz_option
 def command(
@@ -56,6 +60,7 @@ def command(
     kind: str | None,
     since: str | None,
     form: Format,
+    full: bool,  # noqa: FBT001 - click passes options by name
     output: str,
     tz: str | None,
 ) -> None:
@@ -69,29 +74,65 @@ def command(
     check_target(output)
     if form == "parquet" and output == STDOUT and sys.stdout is not None and sys.stdout.isatty():
         raise click.UsageError("parquet is not for reading on a terminal; name a file with -o")
+    if full and form == "table":
+        raise click.UsageError("--full is for programs; choose csv, json or parquet with --format")
     stdin = standard_input(paths)
     with explained(), reading() as watch:
-        from forensics import timeline
         from forensics.analyze import events
+        from forensics.timeline import Choice
 
         seen = events(paths, tz=tz, stdin=stdin, watch=watch)
-        start = None if since is None else _start(since, tz, seen.events, seen.steps)
-        frame = timeline.table(seen.events, seen.steps, seen.sources)
-        chosen = timeline.filter(frame, rank=rank, kind=kind, since=start)
-        if form == "table":
-            from forensics.render.rows import render
-
-            answer: str | bytes = render(timeline.written(chosen).iter_rows(named=True), columns(output))
-        else:
-            stream = io.BytesIO()
-            timeline.write(chosen, form, stream)
-            answer = stream.getvalue()
-    for note in seen.notes:
+        choice = Choice(rank, kind, None if since is None else _start(since, tz, seen.events, seen.steps))
+        every = bool(seen.thinned) and (full or form == "parquet")
+        answer = None if every else _in_order_of_time(seen, choice, form, output)
+        if every:
+            _write_every_row(seen, choice, form, output, watch)
+    for note in _notes(seen, every=every):
         click.echo(f"note: {_inert(note)}", err=True)
-    if not len(chosen):
-        _tell_what_there_is(frame, rank, kind)
-    write(answer, output)
+    if answer is not None:
+        write(answer, output)
     leave_if_stopped(watch)
+
+
+def _in_order_of_time(seen: Collected, choice: Choice, form: Format, output: str) -> str | bytes:
+    """Return the rows that were chosen, sorted by time."""
+    from forensics import timeline
+
+    frame = timeline.table(seen.events, seen.steps, seen.sources)
+    chosen = timeline.filter(frame, rank=choice.rank, kind=choice.kind, since=choice.since)
+    if not len(chosen):
+        _tell_what_there_is(frame, choice.rank, choice.kind)
+    if form == "table":
+        from forensics.render.rows import render
+
+        return render(timeline.written(chosen).iter_rows(named=True), columns(output))
+    stream = io.BytesIO()
+    timeline.write(chosen, form, stream)
+    return stream.getvalue()
+
+
+def _write_every_row(seen: Collected, choice: Choice, form: Format, output: str, watch: Watch) -> None:
+    """Write the rows that were chosen, with all progress records; they never stand in memory together."""
+    from forensics import timeline
+    from forensics.analyze import write_every_row
+
+    with lent(output) as stream:
+        count = write_every_row(seen, "csv" if form == "table" else form, stream, choice, watch)
+    if not count:
+        frame = timeline.table(seen.events, seen.steps, seen.sources)
+        _tell_what_there_is(frame, choice.rank, choice.kind)
+
+
+def _notes(seen: Collected, *, every: bool) -> Sequence[str]:
+    if not every:
+        return seen.notes
+    from forensics.engine.reader import THINNED
+
+    there = f"all progress records are rows ({len(seen.thinned)} large logs were read again for them)"
+    return (
+        *(note for note in seen.notes if THINNED not in note),
+        f"{there}; rows are in the order of files and lines, not of time, and steps are as they were printed",
+    )
 
 
 def _tell_what_there_is(frame: pl.DataFrame, rank: int | None, kind: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from forensics.model import Context, Line, Record, Step
+from forensics.model import Context, Line, Record, Source, Step
 from forensics.parsers.metrics import parse_step
 from forensics.scan import Floods, Hit, Matcher, Part, PartReader, Plan, Scan, Shape, Slot, Span
 from forensics.sources import Watch
@@ -41,7 +41,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class PartMarks:
-    """What one part of a file holds, which begins at an offset. Line numbers begin with the part."""
+    """What one part of a file holds, which begins at an offset. Line numbers begin with the part.
+
+    `source` is there where reading the part has shown more of its source than was known.
+    """
 
     start: int
     marks: tuple[Mark, ...]
@@ -49,6 +52,7 @@ class PartMarks:
     counts: Counts
     why: str = ""
     stopped: bool = False
+    source: Source | None = None
 
 
 def marked(hit: Hit, context: Context) -> Mark:
@@ -104,6 +108,7 @@ class Joined:
         self._parts = parts
         self._counts: list[Counts] = []
         self._why: dict[str, None] = {}
+        self._source: Source | None = None
         self._apart: dict[object, tuple[Slot, Mark]] = {}
         self._floods = Floods()
 
@@ -123,6 +128,10 @@ class Joined:
     def why(self) -> str:
         """Return why parts were not read in full."""
         return "; ".join(self._why)
+
+    def source(self) -> Source | None:
+        """Return the source as reading the parts has shown it, where it has."""
+        return self._source
 
     def _placed(self) -> Iterator[tuple[Mark, int]]:
         """Yield each mark with the number of lines above its part.
@@ -146,6 +155,7 @@ class Joined:
                 self._apart[slot if what in {_FIRST, _LAST} else (slot, number)] = slot, _moved(mark, above)
             above += part.counts.lines
             self._counts.append(part.counts)
+            self._source = self._source or part.source
             if part.why:
                 self._why[part.why] = None
         for offset in sorted(waiting):

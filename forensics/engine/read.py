@@ -16,12 +16,13 @@ from forensics.engine.marks import PartMarks, read_part
 from forensics.engine.phases import told_apart
 from forensics.engine.reader import TABLE_CAP, UNREAD, Heard, Reader, budget
 from forensics.engine.seen import LOG_KINDS, Seen
+from forensics.engine.streams import read_stream_part
 from forensics.model import NO_FIELDS, Context, Value
 from forensics.parsers import LINE_PARSERS
 from forensics.parsers.metrics import STEP_HINT
 from forensics.rulebook.lint import UNSPOKEN
 from forensics.rulebook.load import Rulebook
-from forensics.scan import HEAD_LINES, MOST_ALIKE, Part, PartReader, Plan, split
+from forensics.scan import HEAD_LINES, MOST_ALIKE, Part, PartReader, Plan, split, split_stream
 from forensics.sources import Found, Input, Watch
 from forensics.sources.watch import STOPPED
 from forensics.text.lazy import lazy_bytes
@@ -99,8 +100,11 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
     # A cluster has its own processes, which no memory of this one reaches.
     results = (executor or local(total)).map(partial(perform, setting, watch=None if executor else found.watch), tasks)
     left_out: list[str] = []
+    read_as = {task.item.source.path: (task.item, task.context) for task in tasks}
     for heard in _together(setting, tasks, results):
         _add(seen, heard, found.watch)
+        if heard.thinned:
+            seen.thinned[heard.source.path] = read_as[heard.source.path]
         left_out.extend(heard.left_out)
         if executor is not None:
             found.watch.saw(heard.source.bytes)
@@ -115,20 +119,27 @@ def perform(setting: Setting, task: Task, watch: Watch | None = None) -> Heard |
     item, plan = task.item, setting.plan()
     watch = watch or Watch()
     reader = Reader(task.context, setting.own, setting.step_cap, watch)
-    if task.part is None or item.plain_path is None:
+    if task.part is None:
         return Heard(watch.left_out(item.source)) if watch.stopped else reader.read(item, plan, plan.matcher)
     watch.name = item.source.path
-    part = PartReader(item.plain_path, task.part)
-    found = read_part(part, task.part, plan, plan.matcher(), task.context, budget(item, setting.step_cap), watch)
+    kept = budget(item, setting.step_cap)
+    if item.plain_path is None:
+        found = read_stream_part(item, task.part, plan, plan.matcher(), task.context, kept, watch)
+    else:
+        part = PartReader(item.plain_path, task.part)
+        found = read_part(part, task.part, plan, plan.matcher(), task.context, kept, watch)
     return found if task.part.count > 1 else reader.join(item, [found])
 
 
 def _parts(item: Input, setting: Setting) -> Sequence[Part | None]:
     source = item.source
-    if item.plain_path is None or source.kind not in LOG_KINDS or source.pane_width or source.read == "skipped":
+    parted = (item.plain_path is not None or item.cheap) and source.kind in LOG_KINDS and not source.pane_width
+    if not parted or source.read == "skipped" or not budget(item, setting.step_cap):
         return (None,)
-    found = split(source.bytes) if budget(item, setting.step_cap) else []
-    return found or (None,)
+    if item.plain_path is not None:
+        return split(source.bytes)
+    found = split_stream(item.reckoned())
+    return found if len(found) > 1 else (None,)
 
 
 def _together(setting: Setting, tasks: Sequence[Task], results: Iterator[Heard | PartMarks]) -> Iterator[Heard]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
@@ -17,6 +18,7 @@ from forensics.parsers.metrics import STEP_HINT, complete
 from forensics.scan import Hit, Matcher, Plan, Scan
 from forensics.scan.parts import GREW
 from forensics.sources import Input, Watch
+from forensics.sources.ahead import ahead
 from forensics.sources.watch import STOPPED
 from forensics.text.damage import rejoin
 from forensics.text.prefix import peel
@@ -38,6 +40,8 @@ EVENT_CAP = 20_000
 CLOSING = 20
 """Lines at the end of a large source that are asked for their times."""
 BATCH = 4_000
+THINNED = "evenly thinned"
+"""How the note on a source ends of which not all progress records are kept, before it says which are."""
 WARM = 1 << 16
 UNREAD = frozenset({"checkpoint", "binary"})
 _PURE = frozenset({"nvidia-smi-csv", "nvidia-smi-xml", "nvidia-smi-dmon", "nvidia-smi-pmon", "exit-code",
@@ -54,6 +58,7 @@ class Heard:
     steps: list[Step] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    thinned: bool = False
     tail: tuple[Line, ...] | None = None
     times: tuple[array[int], array[float]] | None = None
 
@@ -114,7 +119,8 @@ class Reader:
         if source.pane_width:
             return self._wrapped(item, source.pane_width)
         scan = Scan(plan, matcher(), budget=budget(item, self._step_cap), size=size_of(item))
-        self._take(marked(hit, self._context) for hit in scan.over(self._watch.follow(item)))
+        with closing(self._pieces(item)) as pieces:
+            self._take(marked(hit, self._context) for hit in scan.over(pieces))
         self._stand_out([mark for _, mark in remarkable(scan, self._context)])
         return self._ended(item.source, counted(scan))
 
@@ -130,12 +136,17 @@ class Reader:
         whole = Joined(parts)
         self._take(whole.marks())
         self._stand_out([mark for _, mark in whole.remarkable()])
-        source = item.source
+        source = whole.source() or item.source
         if told := whole.why():
             why = f"{source.why}; {told}" if source.why else told
             state = source.state if told.startswith((GREW, STOPPED)) else "cut"
             source = replace(source, why=why, read="partial", state=state)
         return self._ended(source, whole.counts())
+
+    def _pieces(self, item: Input) -> Generator[bytes, None, None]:
+        """Return the content of a source, made ahead where it is large and must be unpacked or fetched."""
+        pieces = self._watch.follow(item)
+        return ahead(pieces) if item.plain_path is None and budget(item, self._step_cap) else pieces
 
     def _artefact(self, item: Input) -> None:
         source = item.source
@@ -166,10 +177,11 @@ class Reader:
         self._times += [t for line in closing if (t := peel(line, self._context).time) is not None]
         if counts.cut:
             notes.append(f"{path}: {counts.cut} very long lines were read only in part (the first 64 KiB)")
-        if counts.records or self._every > 1:
+        self._heard.thinned = counts.records > 0 or self._every > 1
+        if self._heard.thinned:
             self._heard.left_out.append(
                 f"{path}: {len(self._steps)} of about {max(counts.records, self._records)} progress records kept, "
-                "evenly thinned (of each rank the first, the last, those with the lowest and the highest loss of each "
+                f"{THINNED} (of each rank the first, the last, those with the lowest and the highest loss of each "
                 "stretch, and those with NaN among them)"
             )
         if counts.repeats:

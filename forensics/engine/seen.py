@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from forensics.model import Event, Expected, Line, Source, Step
+from forensics.model import Context, Event, Expected, Line, Source, Step
+from forensics.sources import Input
 
 UNTIMED = float("-inf"), float("inf")
 """The moments between which an event lies that nothing places in time."""
@@ -20,6 +21,7 @@ class Seen:
 
     `current` is the attempt in question: logs of a lower one belong to earlier tries.
     `times` holds of each source the numbers of the lines that have a time, in order, and these times.
+    `thinned` holds the sources of which only some of the progress records are here.
     `older` names further logs of earlier tries: siblings of one that was promised and is missing.
     """
 
@@ -32,6 +34,7 @@ class Seen:
     notes: list[str] = field(default_factory=list)
     current: int = 0
     older: set[str] = field(default_factory=set)
+    thinned: dict[str, tuple[Input, Context]] = field(default_factory=dict)
     times: dict[str, tuple[array[int], array[float]]] = field(default_factory=dict)
     _by_path: dict[str, Source] = field(default_factory=dict, init=False, repr=False, compare=False)
     _indexed: int = field(default=0, init=False, repr=False, compare=False)

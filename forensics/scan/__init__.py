@@ -11,9 +11,10 @@ from forensics.scan.key import Key, Slot
 from forensics.scan.lines import HEAD_LINES, Hit, Plan, Scan, Span
 from forensics.scan.parts import Part, PartReader, split
 from forensics.scan.pick import pick
+from forensics.scan.streams import StreamPart, split_stream
 from forensics.text.anchors import required_literals
 
 __all__ = [
     "ENGINES", "HEAD_LINES", "MOST_ALIKE", "Floods", "Hit", "Key", "Matcher", "Part", "PartReader", "Plan", "Scan",
-    "Shape", "Slot", "Span", "matcher", "pick", "required_literals", "split",
+    "Shape", "Slot", "Span", "StreamPart", "matcher", "pick", "required_literals", "split", "split_stream",
 ]  # fmt: skip

@@ -73,9 +73,12 @@ class Hit:
     exempt: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Span:
-    """Which part of a stream a scan reads: from `start` on, and whether it is the first and the last one."""
+    """Which part of a stream a scan reads: from `start` on, and whether it is the first and the last one.
+
+    That it is the last one may be found out while it is read, up to the end of what the scan is given.
+    """
 
     start: int = 0
     first: bool = True
@@ -152,9 +155,9 @@ class Scan:
         """How many lines were not handed over because many like them were."""
         return self._floods.dropped if self._floods else 0
 
-    def over(self, chunks: Iterable[bytes]) -> Iterator[Hit]:
-        """Yield the hits of the stream in order of offset."""
-        return self.over_blocks(self._cut(chunks))
+    def over(self, chunks: Iterable[bytes], beyond: Iterable[bytes] = ()) -> Iterator[Hit]:
+        """Yield the hits of the stream in order of offset; `beyond` as for `over_blocks`."""
+        return self.over_blocks(self._cut(chunks), beyond)
 
     def over_blocks(self, blocks: Iterable[bytes], beyond: Iterable[bytes] = ()) -> Iterator[Hit]:
         """Yield the hits of a stream that comes in blocks of whole lines.
@@ -198,6 +201,10 @@ class Scan:
         parts: list[bytes] = []
         have, wanted = 0, size
         for chunk in chunks:
+            if have < size <= have + len(chunk) and (cut := chunk.rfind(b"\n", 0, size - have) + 1):
+                # The usual case, in which nothing is copied twice.
+                yield b"".join((*parts, memoryview(chunk)[:cut]))
+                chunk, parts, have, wanted = chunk[cut:], [], 0, size  # noqa: PLW2901
             parts.append(chunk)
             have += len(chunk)
             if have < wanted:

@@ -18,7 +18,7 @@ from forensics.sources.input import FileOpener, Input, Opener, bytes_opener, fil
 from forensics.sources.names import is_ignored
 from forensics.sources.room import KEPT_IN_ALL, Budget, Room
 from forensics.sources.sniff import HEAD
-from forensics.sources.unpack import Damage, is_packed, may_be_archive
+from forensics.sources.unpack import Damage, is_packed, may_be_archive, unpacks_fast
 from forensics.sources.watch import STOPPED, Watch
 from forensics.text.sizes import format_size
 
@@ -91,7 +91,7 @@ class Gathering:
         if hole := status.st_size - end:
             why = f"its last {format_size(hole)} are a hole, NUL bytes that were never written, and were not read"
             source = replace(source, read="partial", why=why)
-        made = self._add(source, partial(open_regular, path), file_opener(path, end, status.st_size), end)
+        made = self._add(source, partial(open_regular, path), file_opener(path, end, status.st_size), end, here=True)
         if made is not None and not hole:
             made.plain_path = path
 
@@ -105,14 +105,14 @@ class Gathering:
         if made is not None:
             made.sought = opener
 
-    def _add(self, source: Source, opener: FileOpener, reader: Opener, end: int) -> Input | None:
+    def _add(self, source: Source, opener: FileOpener, reader: Opener, end: int, *, here: bool = False) -> Input | None:
         """Take in a file; return its input where that has the file's very bytes."""
         with opener() as file:
             head = file.read(HEAD)
         if self._add_archive(source.path, head, opener, depth=0):
             return None
         packed = is_packed(head)
-        made = Input(source, reader, measured=not packed)
+        made = Input(source, reader, measured=not packed, cheap=here and unpacks_fast(head))
         if packed:
             describe_stream(made, source.bytes)
         else:

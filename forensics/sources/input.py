@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,7 @@ class Input:
     `plain_path` names the file on disk whose bytes are exactly those of `chunks`,
     for readers that want to split a large file; None for anything packed or transcoded.
     `sought` opens such a file elsewhere, at any position of which one can read.
+    `cheap` says that a packed file is at hand and unpacks fast, so that several readers may each do so.
     `position` is how far the latest reading has come, in the unit of `source.bytes`: of a
     packed stream that was not measured yet that is what it takes where it is stored.
     """
@@ -49,6 +51,7 @@ class Input:
     plain_path: Path | None = None
     measured: bool = True
     sought: FileOpener | None = field(default=None, repr=False)
+    cheap: bool = False
     position: int = 0
 
     @classmethod
@@ -65,7 +68,7 @@ class Input:
             return gathering.inputs[0]
         return cls(Source(path, "binary", len(data), read="skipped", why="an empty archive"), lambda _: iter(()))
 
-    def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
+    def chunks(self, size: int = CHUNK) -> Generator[bytes, None, None]:
         """Yield the content: unpacked, and as UTF-8 where it was UTF-16.
 
         Args:
@@ -99,6 +102,22 @@ class Input:
             if taken.tell() >= limit:
                 break
         return taken.getvalue()
+
+    def reckoned(self) -> int:
+        """Return about how many bytes the content has, by how much the first ones of a packed stream unpack to.
+
+        It is a whole number of megabytes, since libraries differ in what they give before they ask for more.
+        """
+        if self.measured:
+            return self.source.bytes
+        total = first = 0
+        with contextlib.closing(self.chunks()) as pieces:
+            for piece in pieces:
+                if first and self.position != first:
+                    return max(total, self.source.bytes * total // first) & -CHUNK
+                first = self.position
+                total += len(piece)
+        return total
 
     def _learn(self, total: int, nuls: int, damage: Damage) -> None:
         """Keep what a complete pass has shown of a stream that could not be measured before."""

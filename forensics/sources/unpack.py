@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
 
 BLOCK = 1 << 18
+PIECE = 1 << 20
+"""Bytes that a decompressor gives at once, about: whoever looks through them takes as many."""
 DEPTH = 3
 RATIO = 300
 RATIO_FROM = 64 << 20
@@ -168,7 +170,7 @@ def _members(
                     return
                 decoder, begun = make(), False
             try:
-                out = decoder.decompress(data, BLOCK)
+                out = decoder.decompress(data, PIECE)
             except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
                 damage.note(f"the packed data is damaged after {produced} bytes ({error})")
                 return
@@ -189,6 +191,7 @@ _CODECS: tuple[tuple[bytes, Callable[[], Any]], ...] = (
     (b"\xfd7zXZ\x00", _lzma),
     (b"BZh", bz2.BZ2Decompressor),
 )
+_FAST = frozenset({b"\x1f\x8b", b"\x28\xb5\x2f\xfd"})
 _BZIP2_BLOCKS = {b"1AY&SY", b"\x17rE8P\x90"}
 
 
@@ -202,6 +205,12 @@ def _codec(head: bytes) -> tuple[bytes, Callable[[], Any]] | None:
 def is_packed(head: bytes) -> bool:
     """Tell whether a file beginning with these bytes is compressed (not whether it is an archive)."""
     return _codec(head) is not None
+
+
+def unpacks_fast(head: bytes) -> bool:
+    """Tell whether unpacking costs so little that one may do it anew rather than keep what came out."""
+    codec = _codec(head)
+    return codec is not None and codec[0] in _FAST
 
 
 def may_be_archive(head: bytes) -> bool:

@@ -10,7 +10,7 @@ import mmap
 import os
 import struct
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -93,7 +93,7 @@ class Watch:
         """Tell whether reading was ended before its end, whatever it had come to by then."""
         return self.stopped or bool(self.cut)
 
-    def follow(self, made: Input) -> Iterator[bytes]:
+    def follow(self, made: Input) -> Generator[bytes, None, None]:
         """Yield the content of a source, counting it, up to the end of the line in which a stop falls."""
         self.name = made.source.path
         planned, counted = _written(made.source), 0

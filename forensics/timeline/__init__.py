@@ -1,7 +1,7 @@
 """Questions asked of a run's steps and events, and the one table of all of them.
 
 The questions are plain Python, because every analysis asks them and importing polars
-costs more than answering. Only `table`, `filter` and `write` load it.
+costs more than answering. Only what makes or writes tables loads it.
 """
 
 from forensics.timeline.epochs import through_epochs
@@ -19,9 +19,11 @@ from forensics.timeline.questions import (
     span,
     total_steps,
 )
+from forensics.timeline.rows import Choice, stream, write_stream
 from forensics.timeline.table import Format, filter, table, write, written  # noqa: A004 - see table.filter
 
 __all__ = [
+    "Choice",
     "Format",
     "Gaps",
     "durations",
@@ -35,9 +37,11 @@ __all__ = [
     "placed",
     "reached_total",
     "span",
+    "stream",
     "table",
     "through_epochs",
     "total_steps",
     "write",
+    "write_stream",
     "written",
 ]

@@ -19,7 +19,7 @@ Format = Literal["csv", "json", "parquet"]
 _MESSAGE = 400
 _INTEGERS = ("order", "line", "rank", "gpu", "pid", "step", "total", "memory_bytes")
 _NUMBERS = ("loss", "grad_norm", "lr", "tokens_per_s")
-_COLUMNS = (
+COLUMNS = (
     "time", "time_from", "order", "path", "line", "speaker", "kind", "rank", "lane", "host", "gpu", "pid", "step",
     "total", "loss", "grad_norm", "lr", "tokens_per_s", "memory_bytes", "message",
 )  # fmt: skip
@@ -37,11 +37,9 @@ def table(events: Sequence[Event], steps: Sequence[Step], sources: Sequence[Sour
         host, gpu, pid, step, total, loss, grad_norm, lr, tokens_per_s, memory_bytes, message
         (first line, at most 400 characters, control characters made visible).
     """
-    import polars as pl
-
-    rows = [_event_row(e) for e in events] + [_step_row(s) for s in steps]
+    rows = [event_row(e) for e in events] + [step_row(s) for s in steps]
     places = {source.path: index for index, source in enumerate(sources)}
-    by_source: dict[str, list[_Row]] = defaultdict(list)
+    by_source: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_source[row.path].append(row)
     fallback = _fallback_times(sources, by_source)
@@ -49,7 +47,14 @@ def table(events: Sequence[Event], steps: Sequence[Step], sources: Sequence[Sour
         own.sort(key=lambda row: (row.line, row.column))
         _inherit(own, fallback.get(path, math.inf))
     rows.sort(key=lambda row: (row.at, places.get(row.path, len(places)), row.line, row.column))
-    columns: dict[str, list[object]] = {name: [row.values.get(name) for row in rows] for name in _COLUMNS}
+    return frame_of(rows)
+
+
+def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
+    """Return rows as a table, in their order."""
+    import polars as pl
+
+    columns: dict[str, list[object]] = {name: [row.values.get(name) for row in rows] for name in COLUMNS}
     columns["time"] = [None if row.time is None else round(row.time * 1e6) for row in rows]
     columns["time_from"] = [row.time_from for row in rows]
     columns["order"] = list(range(len(rows)))
@@ -57,7 +62,7 @@ def table(events: Sequence[Event], steps: Sequence[Step], sources: Sequence[Sour
     columns["line"] = [row.line for row in rows]
     types = {
         name: pl.Int64 if name in (*_INTEGERS, "time") else pl.Float64 if name in _NUMBERS else pl.String
-        for name in _COLUMNS
+        for name in COLUMNS
     }
     frame = pl.DataFrame(columns, schema=types, strict=False)
     return frame.with_columns(pl.col("time").cast(pl.Datetime("us", "UTC")))
@@ -99,7 +104,9 @@ def written(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass(slots=True)
-class _Row:
+class Row:
+    """One row before it has a place: `at` is what it is sorted by, `time` what it shows; seconds since the epoch."""
+
     path: str
     line: int
     column: int
@@ -109,11 +116,12 @@ class _Row:
     time_from: str = "none"
 
 
-def _event_row(event: Event) -> _Row:
+def event_row(event: Event) -> Row:
+    """Return the row of what a speaker said."""
     gpu = next((v for k in ("gpu", "device") if isinstance(v := event.fields.get(k), int)), None)
     step = event.fields.get("step")
     first = (event.message or event.text).strip().partition("\n")[0]
-    return _Row(
+    return Row(
         event.path, event.line, event.column, event.time,
         {
             "speaker": event.speaker, "kind": event.kind, "rank": event.rank, "lane": event.lane, "host": event.host,
@@ -123,20 +131,21 @@ def _event_row(event: Event) -> _Row:
     )  # fmt: skip
 
 
-def _step_row(step: Step) -> _Row:
+def step_row(step: Step) -> Row:
+    """Return the row of a progress record."""
     values = {
         "step": step.step, "total": step.total, "loss": step.loss, "grad_norm": step.grad_norm, "lr": step.lr,
         "tokens_per_s": step.tokens_per_s, "memory_bytes": step.memory_bytes,
     }  # fmt: skip
     said = " ".join(f"{name} {value:.6g}" for name, value in values.items() if value is not None and name != "total")
     kind = "step" if step.series == "train" else step.series
-    return _Row(
+    return Row(
         step.path, step.line, step.column, step.time,
         {**values, "speaker": "progress", "kind": kind, "rank": step.rank, "lane": step.lane, "message": said},
     )  # fmt: skip
 
 
-def _inherit(rows: Sequence[_Row], fallback: float) -> None:
+def _inherit(rows: Sequence[Row], fallback: float) -> None:
     """Give each row of a source the time it is sorted by."""
     first = next((row.time for row in rows if row.time is not None), fallback)
     current, known = first, False
@@ -148,7 +157,7 @@ def _inherit(rows: Sequence[_Row], fallback: float) -> None:
         row.at = current
 
 
-def _fallback_times(sources: Sequence[Source], by_source: dict[str, list[_Row]]) -> dict[str, float]:
+def _fallback_times(sources: Sequence[Source], by_source: dict[str, list[Row]]) -> dict[str, float]:
     ends: dict[int, float] = {}
     for source in sources:
         for row in by_source.get(source.path, ()):

@@ -62,44 +62,60 @@ def compare(name: str, ours: Sequence[str], theirs: Sequence[str], *, processors
     print(f"| {name} | {processors} | {mine:.2f} | {rg:.2f} | {ratio:.2f} | {cpu:.2f} |", flush=True)
 
 
+def pack(single: Path, folder: Path) -> list[Path]:
+    """Return a log as gzip and as Zstandard pack it, each made unless it is there."""
+    import zstandard
+
+    folder.mkdir(exist_ok=True)
+    packed = [folder / f"{single.name}{suffix}" for suffix in (".gz", ".zst")]
+    for path in packed:
+        if path.exists():
+            continue
+        with single.open("rb") as source, path.open("wb") as target:
+            if path.suffix == ".gz":
+                with gzip.open(target, "wb", compresslevel=6) as zipped:
+                    shutil.copyfileobj(source, zipped)
+            else:
+                zstandard.ZstdCompressor(level=3).copy_stream(source, target)
+    return packed
+
+
+def ranks(folder: Path, files: int) -> Path:
+    """Return a folder with the logs of so many ranks, 2 MB each."""
+    (made := folder / f"ranks{files}").mkdir(exist_ok=True)
+    for rank in range(files):
+        write(made / f"rank{rank:04d}.log", 2_000_000, seed=rank, rank=rank)
+    return made
+
+
 def main() -> None:
     """Make the data, run the pairs, print a table in Markdown."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--megabytes", type=int, default=256)
-    options.add_argument("--files", type=int, default=128)
+    options.add_argument("--files", type=int, nargs="+", default=[128], help="ranks; several numbers for several runs")
     options.add_argument("--pairs", type=int, default=5)
     options.add_argument("--data", type=Path, default=Path(tempfile.gettempdir(), "dflash-forensics-bench"))
     asked = options.parse_args()
     rg = ripgrep()
     if rg is None:
         raise SystemExit("ripgrep is not installed: pip install ripgrep==14.1.0")
-    folder = asked.data
-    (ranks := folder / f"ranks{asked.files}").mkdir(parents=True, exist_ok=True)
-    single, patterns, packed = folder / f"train{asked.megabytes}.log", folder / "patterns.txt", folder / "packed"
+    (folder := asked.data).mkdir(parents=True, exist_ok=True)
+    single, patterns = folder / f"train{asked.megabytes}.log", folder / "patterns.txt"
     write(single, asked.megabytes * 1_000_000)
-    for rank in range(asked.files):
-        write(ranks / f"rank{rank:04d}.log", 2_000_000, seed=rank, rank=rank)
     patterns.write_text(exported())
-    packed.mkdir(exist_ok=True)
-    zipped = packed / f"train{asked.megabytes}.log.gz"
-    if not zipped.exists():
-        with single.open("rb") as source, gzip.open(zipped, "wb", compresslevel=6) as target:
-            shutil.copyfileobj(source, target)
     search = (rg, "--no-config", "-a", "-n", "-b", "-f", str(patterns))
     print("| what | cores | seconds | ripgrep | ratio | CPU ratio |\n| --- | ---: | ---: | ---: | ---: | ---: |")
     of = f"{asked.megabytes} MB"
     compare(f"events of {of}", (*EVENTS, str(single)), (*search, str(single)), processors=1, pairs=asked.pairs)
     compare(f"analyze {of}", (*PROGRAM, str(single)), (*search, str(single)), processors=2, pairs=asked.pairs)
-    compare(
-        f"analyze {asked.files} ranks of 2 MB",
-        (*PROGRAM, str(ranks)),
-        (*search, "-j2", str(ranks)),
-        processors=2,
-        pairs=asked.pairs,
-    )
-    compare(
-        f"analyze {of}, .gz", (*PROGRAM, str(zipped)), (*search, "-z", str(zipped)), processors=2, pairs=asked.pairs
-    )
+    for files in asked.files:
+        many = str(ranks(folder, files))
+        theirs = (*search, "-j2", many)
+        compare(f"analyze {files} ranks of 2 MB", (*PROGRAM, many), theirs, processors=2, pairs=asked.pairs)
+    for path in pack(single, folder / "packed"):
+        theirs = (*search, "-z", str(path))
+        compare(f"events of {of}, {path.suffix}", (*EVENTS, str(path)), theirs, processors=2, pairs=asked.pairs)
+        compare(f"analyze {of}, {path.suffix}", (*PROGRAM, str(path)), theirs, processors=2, pairs=asked.pairs)
 
 
 if __name__ == "__main__":

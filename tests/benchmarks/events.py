@@ -7,7 +7,7 @@ import sys
 from forensics.engine.executor import keep_freed
 from forensics.engine.marks import read_part
 from forensics.engine.read import literals
-from forensics.engine.reader import Reader
+from forensics.engine.reader import Reader, size_of
 from forensics.model import Context
 from forensics.rulebook.load import load
 from forensics.scan import PartReader, Plan, split
@@ -20,14 +20,17 @@ def main(path: str) -> None:
     book = load()
     counts: dict[str, int] = {}
     for item in find([path]).inputs:
-        plan = Plan(literals(book), total_bytes=item.source.bytes)
+        plan = Plan(literals(book), total_bytes=size_of(item))
         context = Context(item.source)
-        assert item.plain_path is not None
-        found = (
-            read_part(PartReader(item.plain_path, part), part, plan, plan.matcher(), context, 1)
-            for part in split(item.source.bytes)
-        )
-        heard = Reader(context, (), 24_000).join(item, found)
+        reader = Reader(context, (), 24_000)
+        if item.plain_path is None:
+            heard = reader.read(item, plan, plan.matcher)
+        else:
+            found = (
+                read_part(PartReader(item.plain_path, part), part, plan, plan.matcher(), context, 1)
+                for part in split(item.source.bytes)
+            )
+            heard = reader.join(item, found)
         for event in heard.events:
             counts[event.speaker] = counts.get(event.speaker, 0) + 1
     print(counts)

@@ -1,25 +1,16 @@
-"""What the program looks for, in a form that ripgrep can take.
+"""ripgrep, and what it looks for: the literals that make the scan hand over a line.
 
-    python -m tests.benchmarks.patterns > patterns.txt
-    rg -a -n -b -f patterns.txt train.log
-
-These are the literals that make the scan hand over a line: triggers of the parsers, anchors of
-the rules. The patterns of the rules themselves are left out, in favour of ripgrep: they are
-matched against what a speaker said, not against bytes, and their bounded repeats make a set of
-them so large that ripgrep takes minutes where the literals take a second.
+The patterns of the rules themselves are left out, in favour of ripgrep: they are matched against
+what a speaker said, not against bytes, and their bounded repeats make a set of them so large that
+ripgrep takes minutes where the literals take a second.
 """
 
 from __future__ import annotations
 
-import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
-
-from forensics.engine.read import literals
-from forensics.rulebook.load import load
-
-_SPECIAL = re.compile(r"([\\.+*?()|\[\]{}^$#&~-])")
 
 
 def ripgrep() -> str | None:
@@ -29,9 +20,6 @@ def ripgrep() -> str | None:
 
 
 def exported() -> str:
-    """Return the patterns, one a line."""
-    return "".join(_SPECIAL.sub(r"\\\1", literal.decode()) + "\n" for literal in literals(load()))
-
-
-if __name__ == "__main__":
-    sys.stdout.write(exported())
+    """Return the patterns as the program exports them, one a line."""
+    command = (sys.executable, "-m", "forensics", "rules", "export")
+    return subprocess.run(command, capture_output=True, check=True).stdout.decode()

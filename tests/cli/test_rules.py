@@ -133,3 +133,12 @@ def test_the_example_of_the_documentation_holds(tmp_path: Path) -> None:
     path.write_text(text.rpartition("```toml\n")[2].partition("```")[0])
     done = run("rules", "test", "host.lost-mount", "--rules", str(tmp_path))
     assert done.returncode == 0, done.stdout
+
+
+def test_literals_are_exported_for_ripgrep(tmp_path: Path) -> None:
+    """One pattern a line, special characters escaped, on the screen or in a file."""
+    shown = run("rules", "export").stdout
+    assert "Traceback \\(most recent call last\\)" in shown.decode().splitlines()
+    done = run("rules", "export", "-o", str(tmp_path / "patterns.txt"))
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr
+    assert (tmp_path / "patterns.txt").read_bytes() == shown

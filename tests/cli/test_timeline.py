@@ -116,3 +116,21 @@ def test_the_table_fits_a_terminal(path: str) -> None:
     assert max(map(len, lines)) <= 64
     assert lines[0].startswith("2026-11-29 UTC")
     assert "loss 2.5" in lines[1]
+
+
+def test_every_record_of_a_large_log_is_for_programs(tmp_path: Path) -> None:
+    """Parquet has them all, CSV on request, and a note tells their order; a table on the screen is no place for them."""
+    steps = 25_000
+    line = "2026-11-29 12:00:00,123 [rank0]: step {step}/{steps} loss 2.5 grad_norm 1.25 lr 1.0e-4 tokens/s 31000 "
+    text = "".join(f"{line.format(step=step, steps=steps)}{'-' * 80}\n" for step in range(steps))
+    (tmp_path / "train.log").write_text(text)
+    few = rows(str(tmp_path), "--kind", "step")
+    assert len(few) < steps
+    whole = tmp_path.parent / f"{tmp_path.name}.parquet"
+    done = run("timeline", str(tmp_path), "--kind", "step", "--format", "parquet", "-o", str(whole))
+    assert done.returncode == 0, done.stderr
+    assert pl.read_parquet(whole)["step"].to_list() == list(range(steps))
+    assert b"not of time" in done.stderr
+    assert b"evenly thinned" not in done.stderr
+    assert rows(str(tmp_path), "--kind", "step", "--full")[-1]["step"] == str(steps - 1)
+    assert run("timeline", str(tmp_path), "--full").returncode == 2

@@ -1,0 +1,16 @@
+"""Literals as patterns of ripgrep, one a line, for `rg -f`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_SPECIAL = re.compile(r"([\\.+*?()|\[\]{}^$#&~-])")
+
+
+def patterns(literals: Iterable[bytes]) -> str:
+    """Return patterns that match these literals and nothing else.
+
+    What Python's `re.escape` puts a backslash before besides, such as a blank, ripgrep refuses.
+    """
+    return "".join(_SPECIAL.sub(r"\\\1", literal.decode()) + "\n" for literal in literals)
