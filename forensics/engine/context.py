@@ -100,8 +100,10 @@ def versions_of(seen: Seen, wanted: Iterable[str]) -> dict[str, Value]:
 
 def status_of(seen: Seen) -> int | None:
     """Return the exit status that the scheduler, a launcher or a pod gives for the run; None where none does."""
+    jobs = job_logs(seen)
+    rows = list(seen.said("scheduler", "job-state"))
     told = (
-        *seen.said("scheduler", "job-state"),
+        *([e for e in rows if e.fields.get("job_id") in jobs] or rows),
         *seen.said("slurm", "task-exit"),
         *seen.said("scheduler", "pod-state"),
         *seen.said("torchrun", "failed", "failure", "launcher"),

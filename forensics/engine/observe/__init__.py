@@ -20,11 +20,13 @@ from forensics.engine.observe import (
     series,
     slowdown,
     stall,
+    strangers,
 )
 from forensics.engine.seen import Seen
 from forensics.model import Event
 
 OBSERVERS: tuple[Callable[[Seen], Iterator[Event]], ...] = (
+    strangers.observe,
     containers.observe,
     expected.observe,
     capture.observe,

@@ -55,9 +55,18 @@ def _damage(seen: Seen, source: Source, others: AbstractSet[str]) -> Iterator[Ev
     if source.state == "nul-tail":
         fields["nul_bytes"] = source.nul_bytes
         yield _event(source, "nul-tail", f"ends in {source.nul_bytes} NUL bytes", fields, text)
+    elif copied := _copied_in_part(seen, source):
+        message = "the last line has no end, and the copy of the folder failed on the way"
+        yield observed(copied.place, "cut", message, fields, (_end(source, text),), time=source.ended)
     else:
         message = "the last line has no end" if source.state == "torn" else "the file ends at a block's end, in a line"
         yield _event(source, source.state, message, fields, text)
+
+
+def _copied_in_part(seen: Seen, source: Source) -> Event | None:
+    """Return how rsync, scp or another one gave up, told elsewhere than in the log that has no end."""
+    told = (e for e in seen.said("shell", "copy-failed") if e.path != source.path)
+    return next(told, None)
 
 
 def _matters(seen: Seen, empty: Source, others: AbstractSet[str]) -> bool:
@@ -72,8 +81,11 @@ def _matters(seen: Seen, empty: Source, others: AbstractSet[str]) -> bool:
 
 
 def _event(source: Source, kind: str, message: str, fields: dict[str, Value], text: str) -> Event:
-    at = Evidence(source.path, source.lines, source.lines, text)
-    return observed(at, kind, message, fields, time=source.ended)
+    return observed(_end(source, text), kind, message, fields, time=source.ended)
+
+
+def _end(source: Source, text: str) -> Evidence:
+    return Evidence(source.path, source.lines, source.lines, text)
 
 
 def _copies(seen: Seen) -> Iterator[str]:

@@ -111,6 +111,19 @@ FORMS = (
     ),
     _form("disk-full", r"(?P<program>[\w.+-]{1,40}): write error: No space left on device"),
     _form("tee-failed", r"tee: (?P<what>.{1,300}?): (?P<reason>Broken pipe)"),
+    # Source: rsync's errcode.h and log.c, OpenSSH's scp.c, kubectl's cp.go, curl's strerror.c, GNU wget, aws-cli.
+    _form(
+        "copy-failed",
+        r"rsync error: (?P<reason>.{4,120}? \(code (?:10|11|12|20|23|30|35|255)\)) at \S{1,60}.{0,40}",
+    ),
+    _form(
+        "copy-failed", r"rsync: (?:\[\w{4,12}\] )?(?P<reason>connection unexpectedly closed \(\d{1,20} bytes .{1,60})"
+    ),
+    _form("copy-failed", r"(?:scp: )?(?P<reason>lost connection|Connection closed)"),
+    _form("copy-failed", r"scp: (?P<what>.{1,500}?): (?P<reason>truncated|lost connection|Broken pipe)"),
+    _form("copy-failed", r"(?P<reason>Dropping out copy after \d{1,6} retries)"),
+    _form("copy-failed", r"curl: \((?:18|28|56|92)\) (?P<reason>.{4,200})"),
+    _form("copy-failed", r"download failed: (?P<what>\S{1,500}) to \S{1,500} (?P<reason>.{4,300})"),
     _form("tail-truncated", r"tail: (?P<what>.{1,1000}?): file truncated"),
     _form("tail-truncated", r"tail: (?P<what>.{1,1000}?) has (?:been replaced|become inaccessible).{0,120}"),
     _form(
