@@ -39,7 +39,8 @@ EVENT_CAP = 20_000
 """Events kept of one source."""
 CLOSING = 20
 """Lines at the end of a large source that are asked for their times."""
-BATCH = 4_000
+BATCHES = ((400, 100), (4_000, 1), (20_000, 0))
+"""How many lines the parsers are given at once: so many where so many others follow of which none was handed over."""
 THINNED = "evenly thinned"
 """How the note on a source ends of which not all progress records are kept, before it says which are."""
 WARM = 1 << 16
@@ -75,6 +76,14 @@ def holding(records: Sequence[Record], literals: Iterable[str]) -> list[Record]:
             found.add(index)
             at = text.find(literal, starts[index + 1])
     return [records[index] for index in sorted(found)]
+
+
+def _ends_batch(batch: Sequence[Record], following: Line) -> bool:
+    """Tell whether the parsers are to be given what there is before the following line."""
+    if len(batch) < BATCHES[0][0]:
+        return False
+    gap = max(following.number - batch[-1].line.end - 1, int(following.gap))
+    return any(len(batch) >= lines and gap >= least for lines, least in BATCHES)
 
 
 def budget(item: Input, step_cap: int) -> int:
@@ -164,7 +173,7 @@ class Reader:
             if mark.step is not None:
                 self._step(mark)
             if mark.literal:
-                if len(batch) >= BATCH and (mark.record.line.gap or len(batch) >= 5 * BATCH):
+                if _ends_batch(batch, mark.record.line):
                     self._parse(batch)
                     batch = []
                 batch.append(mark.record)

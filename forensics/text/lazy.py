@@ -8,7 +8,7 @@ nothing that a pattern needs, and looking for that is quicker than trying the pa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from forensics.text.anchors import quick_literals
@@ -77,3 +77,9 @@ def lazy(pattern: str, flags: int = 0) -> re.Pattern[str]:
 def lazy_bytes(pattern: bytes, flags: int = 0) -> re.Pattern[bytes]:
     """Return the same for a pattern of bytes."""
     return cast("re.Pattern[bytes]", _Lazy(pattern, flags))
+
+
+def has_any(text: str, words: Iterable[str]) -> bool:
+    """Tell whether a text has one of some words, which are in small letters; it may have them in large ones."""
+    folded = text.lower()
+    return any(word in folded for word in words)

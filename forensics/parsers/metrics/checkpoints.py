@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from forensics.model import Value
 from forensics.parsers.metrics.endings import Fact
-from forensics.text.lazy import lazy
+from forensics.text.lazy import has_any, lazy
 
 TRIGGERS = (
     "heckpoint", "CHECKPOINT", "ckpt", "eights saved", "aving model", "aved model", "save model ",
@@ -63,11 +63,10 @@ _NO_RESUME = lazy(
     r"|cannot|can't|\berror|^\s*(?:if|def|raise) |\w\(.{0,200}\)\s*$|%\||\bsigtstp|\bworker",
     re.IGNORECASE,
 )
-_SPOKEN = lazy(
-    r"saved|wrote|written|saving|writing|dumping|is ready now|save (?:best )?model (?:in|is)|preparing to save"
-    r"|snapshotting to|\[Torch\] Sav|resum|restor|continuing training|load",
-    re.IGNORECASE,
-)
+_SPOKEN = (
+    "saved", "wrote", "written", "saving", "writing", "dumping", "is ready now", "save model", "save best model",
+    "preparing to save", "snapshotting to", "[torch] sav", "resum", "restor", "continuing training", "load",
+)  # fmt: skip
 """What one of the patterns above needs: most lines have none of it, and taking paths out of them takes time."""
 _CODE = lazy(r"\b(?:print|info|log|warning|save\w*|load\w*)\(|^\s*(?:if|def|raise|assert|#) ")
 _STEP = lazy(
@@ -93,7 +92,7 @@ def checkpoints(text: str) -> Iterator[Fact]:
     if listed := _LISTED.match(text):
         yield "checkpoint-saved", {"listed": True, **_named(listed["name"], listed["name"])}
         return
-    if not _SPOKEN.search(text) or "%|" in text or _CODE.search(text):
+    if not has_any(text, _SPOKEN) or "%|" in text or _CODE.search(text):
         return  # also source shown in a traceback, and a bar
     spoken = _ASIDE.sub(" ", _PATH.sub(" ", text))
     saved = _SAVED.search(spoken) and "about to be" not in spoken

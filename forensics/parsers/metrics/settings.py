@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 
 from forensics.model import Value
 from forensics.parsers.metrics.endings import Fact
-from forensics.text.lazy import lazy
+from forensics.text.lazy import has_any, lazy
 
 TRIGGERS = (
     "batch_size", "batch-size", "micro_bs", "seq_len", "seq-len", "seq_length", "max_length", "max_position_embeddings",
@@ -44,11 +44,11 @@ _NAMING = lazy(
     r"|attn_implementation|optim|bf16)$"
 )
 """Settings that are no sizes and yet decide what a step needs."""
-_NAMED = lazy(
-    r"batch|micro_?bs|seq|max_|head|hidden|d_model|n_embd|vocab|layer|intermediate_size|block_size|context_length|ctx"
-    r"|token_budget|gradient_|_type|_dtype|tie_word|name_or_path|attn_impl|optim|bf16",
-    re.IGNORECASE,
-)
+_NAMED = (
+    "batch", "micro_bs", "microbs", "seq", "max_", "head", "hidden", "d_model", "n_embd", "vocab", "layer",
+    "intermediate_size", "block_size", "context_length", "ctx", "token_budget", "gradient_", "model_type",
+    "torch_dtype", "tie_word", "name_or_path", "attn_impl", "optim", "bf16",
+)  # fmt: skip
 """What the name of one of these settings has: most lines name none, and taking them apart takes time."""
 _HEADER = lazy(
     r"\s{0,8}(Num examples|Num Epochs|Instantaneous batch size per device|Total optimization steps"
@@ -88,7 +88,7 @@ def configuration(text: str) -> Iterator[Fact]:
     if header := _HEADER.match(text):
         yield "config", {header[1].strip(): _value(header[2])}
         return
-    if not _NAMED.search(text) or _CODE.search(text):
+    if not has_any(text, _NAMED) or _CODE.search(text):
         return
     if fields := _json(text):
         found = [fields]
