@@ -166,10 +166,14 @@ def _moved(mark: Mark, above: int) -> Mark:
     """Return a mark of a part that stands below so many lines."""
     if not above:
         return mark
-    line = mark.record.line
-    line = replace(line, number=line.number + above, end=line.end + above)
+    line = _below(mark.record.line, above)
     step = mark.step and replace(mark.step, line=mark.step.line + above)
-    return replace(mark, record=replace(mark.record, line=line), step=step)
+    return Mark(replace(mark.record, line=line), step, mark.literal, mark.end, mark.shape, mark.exempt)
+
+
+def _below(line: Line, above: int) -> Line:
+    """Return a line that stands below so many more. Not by `replace`, which takes five times as long."""
+    return Line(line.number + above, line.column, line.offset, line.text, line.end + above, line.gap, line.complete)
 
 
 def _both(one: Mark, other: Mark) -> Mark:
@@ -205,7 +209,7 @@ def _summed(counts: Sequence[Counts]) -> Counts:
     tail: tuple[Line, ...] = ()
     for each in counts:
         if each is last:
-            tail = tuple(replace(line, number=line.number + above, end=line.end + above) for line in each.tail)
+            tail = tuple(_below(line, above) for line in each.tail)
         above += each.lines
     return Counts(
         above,

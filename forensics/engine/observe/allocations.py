@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from forensics import timeline
 from forensics.engine.observe.growth import grown
 from forensics.engine.seen import Seen
 from forensics.model import Event, Value
@@ -39,13 +40,14 @@ def observe(seen: Seen) -> Iterator[Event]:
 
     numbers = _numbers(seen)
     options = {name for e in seen.said("launch", "command") for name in e.fields}
+    steps = timeline.placed(seen.current_steps())
     for event in failed:
         request = request_of(event.message)
         if request is None:
             continue
         fits = [f for f in explain(request, numbers, str(event.fields.get("frames") or "")) if f.confidence != "low"]
         advice = _advised(advise(request, numbers), numbers, options)
-        growth = grown(seen, event)
+        growth = grown(steps, event)
         if not fits and not advice and not growth:
             continue
         attention = bool(fits) and fits[0].tensor == "attention scores"

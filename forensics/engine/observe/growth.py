@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from forensics import timeline
-from forensics.engine.seen import Seen
-from forensics.model import Event
+from forensics.model import Event, Step
 from forensics.text.sizes import format_size
 
 _PARTS = 4
@@ -16,13 +15,14 @@ _LEAST_SHARE = 0.1
 """Share of what there is at the end that must have come since the begin."""
 
 
-def grown(seen: Seen, failed: Event) -> str:
+def grown(steps: Sequence[Step], failed: Event) -> str:
     """Return a sentence on the growth of memory up to a failure, or nothing where it stood still.
 
-    Each quarter of the steps must show more than the one before: the jump of a longest batch, after
-    which a peak never falls again, is no growth.
+    `steps` are those of the run, as `timeline.placed` gives them. Each quarter of
+    them must show more than the one before: the jump of a longest batch, after which a peak
+    never falls again, is no growth.
     """
-    steps = [s for s in timeline.placed(seen.current_steps()) if s.path == failed.path and s.memory_bytes]
+    steps = [s for s in steps if s.path == failed.path and s.memory_bytes]
     steps = [s for s in steps if s.line <= failed.line and s.rank in {None, failed.rank}]
     if len(steps) < _LEAST_RECORDS:
         return ""
