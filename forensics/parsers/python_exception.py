@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from forensics.model import Context, Event, Record, Value
 from forensics.text.frames import innermost
@@ -43,6 +43,13 @@ _UNCONVERTED = "WON'T CONVERT"
 """Begins torch.compile's record of an error that it suppressed: the function runs uncompiled."""
 _COMPILER = lazy(r"torch[/.]_(?:dynamo|inductor|functorch|logging)\b")
 _CRASHED = lazy(r"\b(?:crash|died|dead|fail|exception|error)", re.IGNORECASE)
+_WITHOUT = lazy(
+    r"\bwill not be (?:enabled|available|used)\b|\b(?:continuing|proceeding) without\b"
+    r"|^(?:\S{1,60} )?Could not load bitsandbytes native library\b",
+    re.IGNORECASE,
+)
+"""What a library says above the traceback of something that it can do without."""
+_PACKAGE = lazy(r"(?:site|dist)-packages[/\\](?P<name>\w{1,80})")
 _DURING = "During handling of the above exception, another exception occurred:"
 _CHAIN = {
     _DURING: "during",
@@ -85,11 +92,20 @@ class _Block:
     link: str = ""
     original: bool = False
     ignored: str = ""
+    without: str = ""
     spawned: int | None = None
     frames: list[str] = field(default_factory=list)
     message: list[Record] = field(default_factory=list)
     type: str = ""
     stray: int = 0
+
+
+class _Aside(NamedTuple):
+    """What stands above a traceback from which the program goes on, and at which line; `without` by a library."""
+
+    text: str
+    line: int
+    without: bool = False
 
 
 class PythonException:
@@ -129,7 +145,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
     said: list[Event] = []
     crashed: tuple[str | None, int] = (None, -9)
     thrown: Record | None = None
-    ignored: tuple[str, int] = "", -9
+    aside = _Aside("", -9)
     spawned: tuple[int | None, int] = None, -9
     last: tuple[Key, int] = _NOBODY, -9
     for record in _unframed(records):
@@ -143,8 +159,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
             crashed = thread["name"], record.line.number
         elif record.lane and _CRASHED.search(text):
             crashed = record.lane, record.line.number
-        elif text.startswith(_IGNORED) or _UNCONVERTED in text:
-            ignored = text, record.line.number + 2 * (_UNCONVERTED in text)  # two lines before the traceback
+        aside = _aside(record) or aside
         if thrown is not None and (what := _WHAT.match(text)):
             said.append(_cpp(thrown, record, what["text"], path))
             thrown = None
@@ -156,7 +171,9 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
         elif HEADER in text:
             near = 0 <= record.line.number - crashed[1] <= 1
             block = _Block(record, record.lane or (crashed[0] if near else None), link.pop(key, ""))
-            block.ignored = _told(record, ignored) or _told_before(block, blocks[key])
+            beside = abs(record.line.number - aside.line) <= 1
+            block.without = aside.text if beside and aside.without else ""
+            block.ignored = _told(record, aside if beside else None) or _told_before(block, blocks[key])
             block.spawned = spawned[0] if 0 < record.line.number - spawned[1] <= 1 else None
             block.original = "Original " + HEADER in text
             _yield_to_cpp(blocks[key], record)
@@ -169,7 +186,25 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
                 blocks[key].append(open_[key])
         if key in open_:
             last = key, record.line.number
+    _survive([block for same in blocks.values() for block in same])
     return blocks, said
+
+
+def _survive(blocks: Sequence[_Block]) -> None:
+    """Take as only told what a library went on without, if what ended the program came later and from elsewhere.
+
+    Where nothing came later, or the same library fails again, the first failure may well be the cause.
+    """
+    for block in blocks:
+        found = _PACKAGE.search("\n".join(block.frames)) if block.without else None
+        if found and any(
+            later.first.line.number > block.first.line.number
+            and later.message
+            and not (later.without or later.ignored)
+            and f"packages/{found['name']}" not in "\n".join(later.frames).replace("\\", "/")
+            for later in blocks
+        ):
+            block.ignored = block.without
 
 
 def _announced(record: Record, before: tuple[int | None, int]) -> tuple[int | None, int]:
@@ -186,14 +221,24 @@ def _yield_to_cpp(earlier: list[_Block], header: Record) -> None:
         earlier[-1].ignored = header.text
 
 
-def _told(record: Record, ignored: tuple[str, int]) -> str:
+def _aside(record: Record) -> _Aside | None:
+    """Return what a line says of a traceback that follows, if it says that the program goes on."""
+    text, number = record.text, record.line.number
+    if text.startswith(_IGNORED):
+        return _Aside(text, number)
+    if _UNCONVERTED in text:
+        return _Aside(text, number + 2)  # two lines before the traceback
+    return _Aside(text.partition(": ")[0], number, without=True) if _WITHOUT.search(text) else None
+
+
+def _told(record: Record, aside: _Aside | None) -> str:
     """Return the words by which a traceback that begins is known to be only told, not raised; else nothing.
 
     Python says so in the line above, and torch.compile puts a level before each line of what it suppressed.
     """
     if record.level in _CALM and _COMPILER.search(record.raw):
         return record.raw
-    return ignored[0] if abs(record.line.number - ignored[1]) <= 1 else ""
+    return aside.text if aside and not aside.without else ""
 
 
 def _told_before(block: _Block, earlier: list[_Block]) -> str:

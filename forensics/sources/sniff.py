@@ -63,7 +63,7 @@ _DOCUMENT = lazy(
 )
 PROMPT = lazy(
     r"(?:\([\w.-]+\) ?)?(?:\$ \S|[\w.-]+@[\w.-]+[:\s][^$#%\n]{0,120}[$#%](?: |$)|"
-    r"\[[\w.-]+@[\w.-]+ [^\]\n]{1,120}\][$#%] ?|(?:ba)?sh-\d\.\d[$#] )"
+    r"\[[\w.-]+@[\w.-]+ [^\]\n]{1,120}\][$#%] ?|(?:ba)?sh-\d\.\d[$#] |(?:PS )?[A-Z]:\\[^<>|\n]{0,200}> ?\S)"
 )
 _FEW = 40
 _LOOK = lazy(r"[$#>%] ?(?:sudo )?(?:date|ls|stat|find|df|du|ps|free|sacct|squeue|scontrol|uptime|last|who)\b")

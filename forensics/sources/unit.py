@@ -37,6 +37,7 @@ _STREAMS = frozenset({"stdout", "stderr", "out", "err", "log", "txt", "output", 
 _PURPOSE = lazy(
     r"eval(?:uation)?|test|val(?:idation)?|infer(?:ence)?|serve|server|client|data|preprocess(?:ing)?|download|"
     r"tokeniz(?:e|er|ation)|debug|metrics|gpu|install|build|setup|monitor|system|dmesg|sft|dpo|rm|audit|summary|report|"
+    r"pip|conda|mamba|apt|freeze|packages|requirements|history|journal(?:ctl)?|syslog|kubectl|sacct|squeue|"
     r"results?|plots?|warnings?|errors?|repro(?:duce[sd]?|duction)?|probe|bench(?:mark)?|sweep|smoke|profil(?:e|er|ing)"
 )
 _TOKEN = lazy(r"[a-z]+|\d{1,18}")

@@ -122,3 +122,22 @@ def test_a_service_whose_process_wrote_the_last_lines_is_still_running(status: s
     """A server that waits for requests prints no end and no progress."""
     files = {"journal.txt": JOURNAL.encode(), "status.txt": status.encode()}
     assert analyze_files(files, BOOK).verdict == verdict
+
+
+RAISED = """ERROR [12/20 18:37:22 d2.engine.train_loop]: Exception during training:
+Traceback (most recent call last):
+  File "/v/site-packages/torch/serialization.py", line 604, in _save
+    zip_file.write_record(name, storage.data_ptr(), num_bytes)
+OSError: [Errno 28] No space left on device
+"""
+CLOCK = "[12/20 18:37:22 d2.engine.hooks]: Total training time: 0:47:12 (0:00:17 on hooks)\n"
+
+
+def test_how_long_training_took_is_no_end_where_an_error_had_ended_it() -> None:
+    """detectron2 tells it on the way out; after the last step, and no error, it is the end."""
+    steps = "".join(f"[12/20 18:3{n}:00 d2.utils.events]: iter: {n * 20}  total_loss: {9 - n}\n" for n in range(1, 7))
+    assert report(steps + CLOCK).verdict == "healthy"
+    found = report(steps + RAISED + CLOCK)
+    assert (found.verdict, found.root and found.root.id) == ("failed", "host.disk-full")
+    survived = RAISED.replace("ERROR", "WARNING") + steps
+    assert report(survived + CLOCK).verdict == "healthy"

@@ -296,3 +296,41 @@ def test_a_traceback_that_spawn_does_not_announce_has_no_rank() -> None:
     ):
         text = SPAWNED.replace("-- Process {rank} terminated with the following error:", announced)
         assert {e.rank for e in parse(text)} == {None}
+
+
+NATIVE = """
+Could not load bitsandbytes native library: /lib64/libc.so.6: version `GLIBC_2.34' not found
+Traceback (most recent call last):
+  File "/env/lib/python3.11/site-packages/bitsandbytes/cextension.py", line 85, in <module>
+    lib = get_native_library()
+  File "/env/lib/python3.11/ctypes/__init__.py", line 376, in __init__
+    self._handle = _dlopen(self._name, mode)
+OSError: /lib64/libc.so.6: version `GLIBC_2.34' not found
+"""
+TRITON = """
+A matching Triton is not available, some optimizations will not be enabled
+Traceback (most recent call last):
+  File "D:\\env\\lib\\site-packages\\xformers\\__init__.py", line 57, in _is_triton_available
+    import triton  # noqa
+ModuleNotFoundError: No module named 'triton'
+"""
+
+
+@pytest.mark.parametrize("told", [NATIVE, TRITON], ids=["bitsandbytes", "xformers"])
+def test_what_a_library_does_without_is_only_told_where_something_else_failed_later(told: str) -> None:
+    """Its name and its words stay, but not those of the failure."""
+    first, second = parse(told + "loading\n" + TRACEBACK)
+    assert (first.kind, second.kind) == ("ignored", "exception")
+    assert "GLIBC" not in first.message
+    assert second.message == "RuntimeError: boom"
+
+
+@pytest.mark.parametrize("told", [NATIVE, TRITON], ids=["bitsandbytes", "xformers"])
+def test_what_a_library_does_without_may_be_the_cause_where_nothing_else_failed(told: str) -> None:
+    """Or where the same library failed again: it could not do without, after all."""
+    assert [e.kind for e in parse(told)] == ["exception"]
+    package = "bitsandbytes" if told is NATIVE else "xformers"
+    again = TRACEBACK.replace(
+        "/venv/lib/python3.12/site-packages/torch/_tensor.py", f"/v/site-packages/{package}/ops.py"
+    )
+    assert [e.kind for e in parse(told + "loading\n" + again)] == ["exception", "exception"]

@@ -94,6 +94,8 @@ def test_names_that_grow_are_tries_even_without_times() -> None:
         {"attempt_0/3/stdout.log": log(10), "attempt_0/4/stdout.log": log(10), "torchrun.log": log(10)},
         {"train.log": log(10), "train_summary.log": b"2026-11-29 13:00:00 wrote 3 plots\n2026-11-29 13:01:00 done\n"},
         {"run.log": log(10), "debug_repro.log": log(12)},
+        {"train-20241025.log": BARE, "pip-transcript.txt": BARE},
+        {"train_20241025.log": BARE, "conda_list.txt": BARE},
         {"train.log.2": log(9), "train.log.1": log(10), "train.log": log(11)},
     ],
 )

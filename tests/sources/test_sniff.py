@@ -92,6 +92,7 @@ def test_a_log_that_begins_with_a_record_is_still_a_log(opening: str) -> None:
         ("pane.txt", "some words\nand more\n", "tmux-capture"),
         ("launch.sh", "cd /root && python3 train.py", "launch-script"),
         ("run.sbatch", "#SBATCH --nodes 2\nsrun python x.py\n", "launch-script"),
+        ("session.txt", "PS D:\\AI> pip list\ntorch 2.1\nPS D:\\AI> exit\n", "transcript"),
         ("env.txt", "HOME=/root\nlang=C\n", "host-record"),
         ("freeze.txt", "torch==2.4.0\nnumpy==2.0.1\n", "host-record"),
         ("config.yaml", "model:\n  layers: 2\nlr: 0.1\n", "config"),

@@ -61,7 +61,7 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (lazy(r"`Trainer\.fit` stopped: `max_\w+=[^`]{1,40}` reached"), "trainer"),
     (lazy(r"worker group successfully finished"), "torchrun"),
     (lazy(r"\[after training is done\]"), "megatron"),
-    (lazy(r"^\W{0,4}(?:Total t|T)raining time:? (?:\d+ days?, )?\d+:\d\d:\d\d"), "training"),
+    (lazy(r"^\W{0,4}(?:Total t|T)raining time:? (?:\d+ days?, )?\d+:\d\d:\d\d"), "clock"),
     (lazy(r"\b\d{1,9} epochs completed in [\d.]"), "training"),
     (lazy(r"\b[Tt]he (?:network|model) is now trained\b"), "training"),
     (lazy(r"\bOptimization Done\b"), "caffe"),
