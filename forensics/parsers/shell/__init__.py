@@ -50,6 +50,7 @@ class Shell:
         ": No such file or directory",
         "no such file or directory: ",
         "ermission denied",
+        "peration not permitted",
         "Directory nonexistent",
         ": cannot execute",
         "bad interpreter",
