@@ -19,9 +19,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from forensics.model import Context, Event, Record, Value
+from forensics.parsers.python_exception import asides
 from forensics.text.frames import innermost
 from forensics.text.lazy import lazy
 
@@ -36,19 +37,9 @@ _BARE = lazy(
 _THREAD = lazy(r"Exception in thread (?P<name>[^:]{1,80}):")
 _SPAWNED = lazy(r"-- Process (?P<rank>\d{1,4}) terminated with the following error:\s*$")
 """What torch.multiprocessing.spawn puts before the traceback of the process that failed first."""
-_IGNORED = "Exception ignored "
 _CPP_WITHIN = 4
 """Lines from an exception without words to the header of the C++ part that Paddle prints below it."""
-_UNCONVERTED = "WON'T CONVERT"
-"""Begins torch.compile's record of an error that it suppressed: the function runs uncompiled."""
-_COMPILER = lazy(r"torch[/.]_(?:dynamo|inductor|functorch|logging)\b")
 _CRASHED = lazy(r"\b(?:crash|died|dead|fail|exception|error)", re.IGNORECASE)
-_WITHOUT = lazy(
-    r"\bwill not be (?:enabled|available|used)\b|\b(?:continuing|proceeding) without\b"
-    r"|^(?:\S{1,60} )?Could not load bitsandbytes native library\b",
-    re.IGNORECASE,
-)
-"""What a library says above the traceback of something that it can do without."""
 _PACKAGE = lazy(r"(?:site|dist)-packages[/\\](?P<name>\w{1,80})")
 _DURING = "During handling of the above exception, another exception occurred:"
 _CHAIN = {
@@ -100,14 +91,6 @@ class _Block:
     stray: int = 0
 
 
-class _Aside(NamedTuple):
-    """What stands above a traceback from which the program goes on, and at which line; `without` by a library."""
-
-    text: str
-    line: int
-    without: bool = False
-
-
 class PythonException:
     """See the module's text."""
 
@@ -118,8 +101,7 @@ class PythonException:
         "terminate called after",
         "Exception in thread",
         "-- Process ",
-        _IGNORED,
-        _UNCONVERTED,
+        *asides.TRIGGERS,
         "] crashed",
         "Error: ",
         "Exception: ",
@@ -145,7 +127,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
     said: list[Event] = []
     crashed: tuple[str | None, int] = (None, -9)
     thrown: Record | None = None
-    aside = _Aside("", -9)
+    aside = asides.NONE
     spawned: tuple[int | None, int] = None, -9
     last: tuple[Key, int] = _NOBODY, -9
     for record in _unframed(records):
@@ -159,7 +141,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
             crashed = thread["name"], record.line.number
         elif record.lane and _CRASHED.search(text):
             crashed = record.lane, record.line.number
-        aside = _aside(record) or aside
+        aside = asides.read(record) or aside
         if thrown is not None and (what := _WHAT.match(text)):
             said.append(_cpp(thrown, record, what["text"], path))
             thrown = None
@@ -173,7 +155,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
             block = _Block(record, record.lane or (crashed[0] if near else None), link.pop(key, ""))
             beside = abs(record.line.number - aside.line) <= 1
             block.without = aside.text if beside and aside.without else ""
-            block.ignored = _told(record, aside if beside else None) or _told_before(block, blocks[key])
+            block.ignored = asides.told(record, aside if beside else None) or _told_before(block, blocks[key])
             block.spawned = spawned[0] if 0 < record.line.number - spawned[1] <= 1 else None
             block.original = "Original " + HEADER in text
             _yield_to_cpp(blocks[key], record)
@@ -219,26 +201,6 @@ def _yield_to_cpp(earlier: list[_Block], header: Record) -> None:
     near = bool(said) and header.line.number - said[0].line.number <= _CPP_WITHIN
     if near and not said[0].text.partition(":")[2].strip():
         earlier[-1].ignored = header.text
-
-
-def _aside(record: Record) -> _Aside | None:
-    """Return what a line says of a traceback that follows, if it says that the program goes on."""
-    text, number = record.text, record.line.number
-    if text.startswith(_IGNORED):
-        return _Aside(text, number)
-    if _UNCONVERTED in text:
-        return _Aside(text, number + 2)  # two lines before the traceback
-    return _Aside(text.partition(": ")[0], number, without=True) if _WITHOUT.search(text) else None
-
-
-def _told(record: Record, aside: _Aside | None) -> str:
-    """Return the words by which a traceback that begins is known to be only told, not raised; else nothing.
-
-    Python says so in the line above, and torch.compile puts a level before each line of what it suppressed.
-    """
-    if record.level in _CALM and _COMPILER.search(record.raw):
-        return record.raw
-    return aside.text if aside and not aside.without else ""
 
 
 def _told_before(block: _Block, earlier: list[_Block]) -> str:
