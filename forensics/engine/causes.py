@@ -207,7 +207,7 @@ def _root(live: Sequence[Candidate], end: Outcome) -> Candidate | None:
         [] if end.good else [c for c in program if c.severity == "error"],
         # A warning that led to an error is worth more than what is odd about the capture of it.
         [c for c in program if c.hint == "cause" and any(e.severity == "error" and c.id in e.because for e in live)],
-        [] if end.good else [c for c in capture if c.severity == "error" and c.hint == "cause"],
+        [c for c in capture if c.severity == "error" and c.hint == "cause" and (not end.good or _unstarted(c, end))],
         [c for c in program if c.severity == "warning" and c.hint == "cause"],
         [] if end.good else capture,
     )
@@ -215,6 +215,13 @@ def _root(live: Sequence[Candidate], end: Outcome) -> Candidate | None:
         if tier:
             return min(tier, key=cmp_to_key(_earlier))
     return None
+
+
+def _unstarted(candidate: Candidate, end: Outcome) -> bool:
+    """Tell whether Slurm could not start the program: the status 0 is then that of the script around it."""
+    if end.finished is not None or end.hinted is not None or end.last_step is not None:
+        return False
+    return any(m.event.speaker == "slurm" and m.event.kind == "exec-failed" for m in candidate.matches)
 
 
 def _capture(candidate: Candidate) -> bool:

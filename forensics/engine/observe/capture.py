@@ -138,33 +138,40 @@ def _masked(seen: Seen) -> Iterator[Event]:
 def _stage_in_vain(seen: Seen) -> tuple[Event, Evidence, Event] | None:
     """Return the pipeline that hid an end of training, where that ended, and how a later stage missed its weights.
 
-    All three must show: training that stops in the middle without a word, a program further down in
-    the same script, and that it does not find what only training writes.
+    All must show: training that stops without a word, and that a program further down in the same
+    script, or one that was pointed at the training's own folder, does not find what only training writes.
     """
-    stopped = next((place for s in seen.logs() if (place := _broke_off(seen, s)) is not None), None)
+    found = next((found for s in seen.logs() if (found := _broke_off(seen, s)) is not None), None)
     missed = [e for e in seen.said("exception", "exception", "bare") if _WEIGHTS_MISSED.search(e.message)]
-    if stopped is None or not missed:
+    if found is None or not missed:
         return None
+    stopped, in_the_middle = found
+    own = stopped.path.rpartition("/")[0]
     commands = [e for e in seen.said("launch", "command") if e.fields.get("program")]
     for pipe in seen.said("launch", "masked-status"):
         hidden = {_script(e.fields["program"]) for e in commands if (e.path, e.line) == (pipe.path, pipe.line)}
         later = {_script(e.fields["program"]) for e in commands if e.path == pipe.path and e.line > pipe.line} - hidden
         for raised in missed:
             outermost = _FRAME.search(str(raised.fields.get("frames") or ""))
-            if hidden and outermost and _script(outermost["file"]) in later and raised.path != stopped.path:
+            after = in_the_middle and outermost is not None and _script(outermost["file"]) in later
+            if hidden and raised.path != stopped.path and (after or (own and f"{own}/" in raised.message)):
                 return pipe, stopped, raised
     return None
 
 
-def _broke_off(seen: Seen, log: Source) -> Evidence | None:
-    """Return the last record of a log in which training stops in the middle of an epoch, or of its steps."""
+def _broke_off(seen: Seen, log: Source) -> tuple[Evidence, bool] | None:
+    """Return the last record of a log in which training stops without a word, before its last step as far as is known.
+
+    And whether that is known: in the middle of an epoch, or of its steps.
+    """
     steps = [s for s in seen.steps if s.path == log.path and s.series == "train"]
     if not steps or any(e.path == log.path for e in _closing(seen, steps)):
         return None
     last = max(steps, key=lambda s: (s.line, s.column))
-    if last.step is None or not last.total or last.step >= _NEARLY * last.total:
+    known = last.step is not None and bool(last.total)
+    if known and (last.step or 0) >= _NEARLY * (last.total or 0):
         return None
-    return Evidence(last.path, last.line, last.line, "", last.column)
+    return Evidence(last.path, last.line, last.line, "", last.column), known
 
 
 def _closing(seen: Seen, steps: Sequence[Step]) -> Iterator[Event]:
