@@ -28,6 +28,7 @@ _OPENING = 8
 _VOICES = LOG_KINDS | {"transcript"}
 _COUNTED = lazy(r"(?:run|try|attempt|trial|exp|round|launch|restart|resume)[_.-]?\d", re.IGNORECASE)
 """What a folder of one of several tries is called; what stands in numbered folders of ranks and nodes ran together."""
+_AGAIN = frozenset({"resume", "resumed", "restart", "restarted", "relaunch", "rerun", "retry", "continue", "continued"})
 _SLACK = 60.0
 _LONG = 6 * 3600.0
 """Seconds between the end of one log and the begin of another that make the first one of an earlier try."""
@@ -59,7 +60,8 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
         return  # without a later run beside it, what lies in `old/` is the run in question
     gone |= {id(made) for unit in _left_behind([u for u in units if not u.aside]) for made in unit.inputs}
     gone |= {id(made) for made in (*_whole_parts(ordered), *_renamed(ordered), *_of_earlier_folders(units, ordered))}
-    gone |= {id(made) for unit in (*_firsts(units), *_dated(units), *_outrun(units)) for made in unit.inputs}
+    before = (*_firsts(units), *_dated(units), *_outrun(units), *_before_resumption(units))
+    gone |= {id(made) for unit in before for made in unit.inputs}
     if not gone:
         return
     ours = [made for made in ordered if id(made) not in gone]
@@ -175,6 +177,20 @@ def _dated(units: Sequence[Unit]) -> list[Unit]:
         return []  # files are looked into only where names ask for it
     _peek(units)
     return [unit for unit in dated if any(p.stem[:1] == unit.stem[:1] and _may_follow(p, unit) for p in plain)]
+
+
+def _before_resumption(units: Sequence[Unit]) -> list[Unit]:
+    """Return the logs beside `resume_0425.log`, or another that is called after going on, which ran before it."""
+    logs = [u for u in units if (u.explicit is None or _is_date(u.explicit)) and not u.age and not u.other_purpose]
+    later = [u for u in logs if _AGAIN & set(u.stem)]
+    if not later:
+        return []  # files are looked into only where names ask for it
+    _peek(logs)
+    return [u for u in logs if u not in later and any(_folder(r) == _folder(u) and _may_follow(r, u) for r in later)]
+
+
+def _folder(unit: Unit) -> tuple[str, ...]:
+    return unit.stem[: len(unit.stem) - unit.stem[::-1].index("/")] if "/" in unit.stem else ()
 
 
 def _may_follow(later: Unit, unit: Unit) -> bool:
