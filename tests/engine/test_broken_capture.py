@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forensics.analyze import analyze_files
-from tests.engine.runs import RAISED, analyse, finding, root, rulebook, steps
+from tests.engine.runs import OOM, RAISED, analyse, finding, root, rulebook, steps
 
 TMUX = "cd /data && tmux new-session -d -s run {quote}bash start.sh --lr 1e-4 2>&1 | tee /logs/run7.log{quote}\n"
 IDLE = "no server running on /tmp/tmux-1000/default\n"
@@ -119,3 +119,15 @@ def test_a_pipeline_that_hid_an_early_end_failed_where_a_later_stage_raised() ->
     files = {"job_err.log": raised.replace("/root/train.py", "eval.py"), "run.sh": script, "exit_code": "0\n"}
     report = analyze_files({n: t.encode() for n, t in {**files, "train.log": steps(1, 40)}.items()}, rulebook())
     assert (root(report), report.verdict) == ("capture.pipe-status-masked", "failed")
+
+
+@pytest.mark.parametrize(
+    ("former", "cause"), [("slurm_88190.out", "capture.log-missing"), ("slurm_88230.out", "memory.gpu-oom")]
+)
+def test_the_log_of_a_former_job_says_nothing_of_one_whose_log_somebody_missed(former: str, cause: str) -> None:
+    """Numbers of jobs rise: a log with a higher one was written later."""
+    script = "#!/bin/bash\n#SBATCH --output=logs/lora_%j.out\nmkdir -p logs\nsrun python -u train.py\n"
+    session = "$ sbatch job.sh\nSubmitted batch job 88213\n$ tail -f logs/lora_88213.out\ntail: cannot open 'logs/lora_88213.out' for reading: No such file or directory\n"
+    files = {"job.sh": script, "terminal.txt": session, former: steps(1, 30) + OOM}
+    report = analyze_files({name: text.encode() for name, text in files.items()}, rulebook())
+    assert root(report) == cause

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from forensics.engine.observe.gpus import empty
@@ -20,6 +20,7 @@ _PLACEHOLDER = lazy(r"%[a-zA-Z]|\$\{?\w+\}?|\$\([^)]*\)|`[^`]*`")
 PANES = frozenset({"tmux-capture", "transcript"})
 """Kinds of source that show what a terminal showed."""
 _DIGITS = lazy(r"\d+")
+_NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
 _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
 _STALE_S = 600.0
 
@@ -37,14 +38,25 @@ def observe(seen: Seen) -> Iterator[Event]:
         at = seen.moments(refused)[1]
         seen.older |= {s.path for s in seen.sources if s.kind in PANES}
         seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and not (s.started and s.started > at)}
+    asked = [(item, _looked_for(seen, item)) for item in gone]
+    seen.older |= _of_former_jobs(seen, [event for _, events in asked for event in events])
     silent = speaking(seen).isdisjoint(log.path for log in seen.logs())
-    for item in gone:
-        pattern = _filled(item.path)
-        looked_for = [
-            e for e in seen.said("shell", "no-such-file") if pattern.fullmatch(_base(e.fields.get("missing_path")))
-        ]
+    for item, looked_for in asked:
         if silent or item.nearest or looked_for:
             yield _missing(seen, item, looked_for)
+
+
+def _looked_for(seen: Seen, item: Expected) -> list[Event]:
+    """Return where somebody looked for a promised log, and did not find it."""
+    pattern = _filled(item.path)
+    return [e for e in seen.said("shell", "no-such-file") if pattern.fullmatch(_base(e.fields.get("missing_path")))]
+
+
+def _of_former_jobs(seen: Seen, looked_for: Sequence[Event]) -> set[str]:
+    """Return the logs of jobs with lower numbers than that of the one whose log somebody missed."""
+    asked = [int(n) for e in looked_for for n in _NUMBER.findall(_base(e.fields.get("missing_path")))]
+    logs = {s.path: [int(n) for n in _NUMBER.findall(_base(s.path))] for s in seen.sources if s.kind in LOG_KINDS}
+    return {path for path, own in logs.items() if own and asked and max(own) < min(asked)}
 
 
 def _tell_older_by_listing(seen: Seen) -> None:
