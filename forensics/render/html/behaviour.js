@@ -76,7 +76,9 @@
   }
 
   const tip = $("#tip");
+  let placed = 0; // where the page stood when the tip was placed: a late event of an earlier scroll must not hide it
   const say = (text, x, y) => {
+    placed = scrollY;
     tip.textContent = text;
     tip.hidden = false;
     const { width, height } = tip.getBoundingClientRect();
@@ -84,7 +86,7 @@
     tip.style.top = `${y + 18 + height > innerHeight ? Math.max(8, y - height - 12) : y + 18}px`;
   };
   const hush = () => { tip.hidden = true; };
-  addEventListener("scroll", hush, { passive: true });
+  addEventListener("scroll", () => { if (Math.abs(scrollY - placed) > 1) hush(); }, { passive: true });
   const make = (name, attributes) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", name);
     Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
