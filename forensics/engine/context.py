@@ -73,6 +73,13 @@ def job_logs(seen: Seen) -> list[int]:
     return [int(number) for path in current for number in _NUMBER.findall(path) if number in known]
 
 
+def states_of(seen: Seen, *kinds: str) -> list[Event]:
+    """Return what the scheduler says of the job whose log this is; of all, where no name tells which that is."""
+    told = list(seen.said("scheduler", *kinds))
+    jobs = set(job_logs(seen))
+    return [e for e in told if e.fields.get("job_id") in jobs] or told
+
+
 def job_of(seen: Seen) -> dict[str, Value]:
     """Return the scheduler's number of the job, from its own words or from the name of its log."""
     named = job_logs(seen)
@@ -100,10 +107,8 @@ def versions_of(seen: Seen, wanted: Iterable[str]) -> dict[str, Value]:
 
 def status_of(seen: Seen) -> int | None:
     """Return the exit status that the scheduler, a launcher or a pod gives for the run; None where none does."""
-    jobs = job_logs(seen)
-    rows = list(seen.said("scheduler", "job-state"))
     told = (
-        *([e for e in rows if e.fields.get("job_id") in jobs] or rows),
+        *states_of(seen, "job-state"),
         *seen.said("slurm", "task-exit"),
         *seen.said("scheduler", "pod-state"),
         *seen.said("torchrun", "failed", "failure", "launcher"),

@@ -77,8 +77,9 @@ def _evidence(candidate: Candidate, decisive: Match) -> tuple[Evidence, ...]:
 def _ranks(candidate: Candidate, seen: Seen) -> tuple[int, ...]:
     """Return the ranks that the lines name, else those that say them; for a root also as the launcher tells."""
     named = [(m.event, m.facts.get("rank", m.event.rank)) for m in candidate.matches]
-    ahead = {path: before_node(seen, path) for path in {event.path for event, rank in named if isinstance(rank, int)}}
-    ranks = (rank + ahead[e.path] * (e.speaker != "torchrun") for e, rank in named if isinstance(rank, int))
+    tabled = {e.path for e in seen.said("torchrun", "failure")}  # of hundreds of logs few have a table of ranks
+    ahead = {path: before_node(seen, path) for path in tabled & {event.path for event, _ in named}}
+    ranks = (rank + ahead.get(e.path, 0) * (e.speaker != "torchrun") for e, rank in named if isinstance(rank, int))
     if told := tuple(dict.fromkeys(ranks)):
         return told
     return ranks_of(seen, [m.event for m in candidate.matches]) if candidate.role == "root" else ()

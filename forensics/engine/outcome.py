@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forensics import timeline
-from forensics.engine.context import job_logs
+from forensics.engine.context import states_of
 from forensics.engine.seen import Seen
 from forensics.model import Event
 
@@ -71,7 +71,7 @@ def outcome(seen: Seen) -> Outcome:
     steps = seen.current_steps()
     last, total = timeline.last_step(steps), timeline.total_steps(steps)
     ends = [e for e in seen.events if is_end(e) and seen.is_current(e.path)]
-    states = [str(e.fields.get("state", "")) for e in _of_ours(seen)] or _service(seen)
+    states = [str(e.fields.get("state", "")) for e in states_of(seen, "job-state", "pod-state")] or _service(seen)
     return Outcome(
         exit_code=code,
         signal=signal,
@@ -84,13 +84,6 @@ def outcome(seen: Seen) -> Outcome:
         last_step=last,
         total_steps=total,
     )
-
-
-def _of_ours(seen: Seen) -> list[Event]:
-    """Return what the scheduler says of the job whose log this is; of all, where no name tells which that is."""
-    told = list(seen.said("scheduler", "job-state", "pod-state"))
-    jobs = set(job_logs(seen))
-    return [e for e in told if e.fields.get("job_id") in jobs] or told
 
 
 def _service(seen: Seen) -> list[str]:

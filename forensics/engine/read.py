@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from forensics.engine.executor import WORTHWHILE, Executor, local
+from forensics.engine.executor import Executor, Forked, local
 from forensics.engine.losses import loss_key
 from forensics.engine.marks import PartMarks, read_part
 from forensics.engine.phases import told_apart
@@ -95,10 +95,12 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
         context = Context(item.source, years[item.source.path] or common, utc_offset_s, hints)
         tasks.extend(Task(item, context, part) for part in _parts(item, setting))
     setting.plan().matcher()  # made once, before processes begin as copies of this one
-    if tasks and total >= WORTHWHILE:
-        Reader(tasks[0].context, own, setting.step_cap).warm(tasks[0].item, setting.plan(), setting.plan().matcher)
+    where = executor or local(total)
+    log = next((task for task in tasks if task.item.source.kind in LOG_KINDS), None)
+    if isinstance(where, Forked) and log is not None:
+        Reader(log.context, own, setting.step_cap).warm(log.item, setting.plan(), setting.plan().matcher)
     # A cluster has its own processes, which no memory of this one reaches.
-    results = (executor or local(total)).map(partial(perform, setting, watch=None if executor else found.watch), tasks)
+    results = where.map(partial(perform, setting, watch=None if executor else found.watch), tasks)
     left_out: list[str] = []
     read_as = {task.item.source.path: (task.item, task.context) for task in tasks}
     for heard in _together(setting, tasks, results):
