@@ -76,17 +76,15 @@
   }
 
   const tip = $("#tip");
-  let placed = 0; // where the page stood when the tip was placed: a late event of an earlier scroll must not hide it
-  const say = (text, x, y) => {
-    placed = scrollY;
+  const say = (text, x, y) => { // x and y in the window; the tip lies in the page, so it goes along where that scrolls
     tip.textContent = text;
     tip.hidden = false;
+    tip.style.left = "0"; // measured where nothing makes it narrow
     const { width, height } = tip.getBoundingClientRect();
-    tip.style.left = `${Math.max(8, Math.min(x + 12, innerWidth - width - 8))}px`;
-    tip.style.top = `${y + 18 + height > innerHeight ? Math.max(8, y - height - 12) : y + 18}px`;
+    tip.style.left = `${scrollX + Math.max(8, Math.min(x + 12, innerWidth - width - 8))}px`;
+    tip.style.top = `${scrollY + (y + 18 + height > innerHeight ? Math.max(8, y - height - 12) : y + 18)}px`;
   };
   const hush = () => { tip.hidden = true; };
-  addEventListener("scroll", () => { if (Math.abs(scrollY - placed) > 1) hush(); }, { passive: true });
   const make = (name, attributes) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", name);
     Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
