@@ -13,11 +13,12 @@ No clock, environment or network is read here or below.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO, BinaryIO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from msgspec import Struct
 
 from forensics import __version__, timeline
 from forensics.engine.aftermath import handed_on
@@ -38,8 +39,7 @@ from forensics.scan import pick
 from forensics.sources import Found, Input, Watch, find, find_in_memory
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """A report, and what it does not carry but a judgement of the run may ask for.
 
     `steps` are the progress records of the attempt in question, with their numbers, and
@@ -55,8 +55,7 @@ class Analysis:
     reached_total: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(Struct, frozen=True):
     """What a run said, without a judgement: for the timeline.
 
     Of the sources in `thinned`, `steps` are only some; `write_every_row` reads them anew.

@@ -7,9 +7,10 @@ speaks in these types, so a reader who knows this page can read any other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias, Union
+
+from msgspec import Struct, field
 
 Value: TypeAlias = Union[str, int, float, bool, tuple["Value", ...], None]  # noqa: UP007 - a forward reference
 """What a fact or a field may hold: plain data that JSON can carry."""
@@ -37,8 +38,7 @@ Status: TypeAlias = Literal["pass", "fail", "unknown"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     r"""One logical line of a source: a `\n` line, or one `\r` record of it.
 
     `number` counts `\n` only, as an editor does, from 1. `column` is the character
@@ -58,8 +58,7 @@ class Line:
     complete: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A line with its wrapping peeled off: what was said, and by whom, as far as a prefix tells.
 
     `text` is the message without escape sequences and without prefixes; `raw` is the
@@ -79,8 +78,7 @@ class Record:
     level: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """What one speaker said (or what an observation found), with where it stands.
 
     `speaker` is who said it (`exception`, `kernel`, `nccl`, `observed`, ...), `kind`
@@ -110,8 +108,7 @@ class Event:
         return Evidence(self.path, self.line, self.end_line, self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One progress record: sizes in bytes, durations in seconds, NaN kept as NaN. `epochs` are those planned."""
 
     path: str
@@ -135,8 +132,7 @@ class Step:
     series: str = "train"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """A place in a source, with its words. `line` 0 means the file as a whole."""
 
     path: str
@@ -146,8 +142,7 @@ class Evidence:
     column: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """One file of evidence as found: what it is, how whole it is, how much was read.
 
     `path` is relative to the run (archive members read `logs.tar.gz!train.log`).
@@ -172,8 +167,7 @@ class Source:
     ended: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """A file that a launch line promised."""
 
     path: str
@@ -182,8 +176,7 @@ class Expected:
     nearest: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A change to make, reviewable: environment, arguments, or a diff of the script."""
 
     id: str
@@ -195,8 +188,7 @@ class Fix:
     script: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing found, with its evidence. There is no finding without evidence."""
 
     id: str
@@ -214,8 +206,7 @@ class Finding:
     restart: Restart = "maybe"
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """What is known of the run as a whole. Times are seconds since the epoch, UTC."""
 
     path: str
@@ -230,8 +221,7 @@ class Run:
     programs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The answer: verdict, at most one root, the chain, and everything left out."""
 
     run: Run
@@ -251,8 +241,7 @@ class Report:
         return next((f for f in self.findings if f.role == "root"), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One thing that a gate looked at: a finding, or a condition of the policy.
 
     `name` is the finding's id, or `gate.` and what was asked for. `known` stands in the
@@ -269,8 +258,7 @@ class Check:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What a gate decided about a run, and everything it looked at."""
 
     status: Status
@@ -288,8 +276,7 @@ class Decision:
         return tuple(check for check in self.checks if check.standing in standings)
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What a parser may know besides the lines: never the clock, never the machine.
 
     `default_year` completes dates that print none (glog, syslog); `utc_offset_s` is

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cmp_to_key
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from forensics.engine.match import Match
 from forensics.engine.outcome import Outcome, is_end
@@ -32,8 +34,7 @@ OTHERS_WENT_ON = 5
 _ANSWERED = {"nfs": "nfs-ok"}
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct):
     """All matches of one rule that count, in the order in which they happened."""
 
     rule: Rule

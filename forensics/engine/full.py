@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from forensics.engine.marks import marked
 from forensics.model import Context, Step

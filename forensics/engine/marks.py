@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from forensics.model import Context, Line, Record, Source, Step
 from forensics.parsers.metrics import parse_step
@@ -15,8 +17,7 @@ from forensics.text.prefix import peel
 _FIRST, _LAST = "first", "last"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A hit of the scan whose line is peeled and, where it may be one, parsed as a step."""
 
     record: Record
@@ -27,8 +28,7 @@ class Mark:
     exempt: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """What a pass over a stream has counted; see `Scan`."""
 
     lines: int
@@ -39,8 +39,7 @@ class Counts:
     tail: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PartMarks:
+class PartMarks(Struct, frozen=True):
     """What one part of a file holds, which begins at an offset. Line numbers begin with the part.
 
     `source` is there where reading the part has shown more of its source than was known.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+from msgspec import Struct, field
 
 from forensics.engine.facts import typed
 from forensics.model import Event, Source, Value
@@ -28,8 +29,7 @@ REMEMBERED = 4096
 """Messages whose possible signals are remembered: a log that repeats itself asks for them again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """One signal of a rule recognised in one event, with the facts it gives."""
 
     rule: Rule
@@ -38,8 +38,7 @@ class Match:
     facts: dict[str, Value] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Matched:
+class Matched(Struct):
     """All matches in the order of the events, and what went wrong with the user's rules."""
 
     matches: list[Match]

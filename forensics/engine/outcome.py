@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from forensics import timeline
 from forensics.engine.context import states_of
@@ -14,8 +14,7 @@ _AT_WORK = frozenset({"RUNNING", "COMPLETING", _ACTIVE})
 _DONE = frozenset({"COMPLETED", "COMPLETE", "Succeeded"})
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The end of the attempt in question.
 
     `finished` is positive evidence that training came to its end, with its event; `hinted` a

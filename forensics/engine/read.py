@@ -7,8 +7,9 @@ together in the order of the sources, so the report is the same wherever they we
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from forensics.engine.executor import Executor, Forked, local
 from forensics.engine.losses import loss_key
@@ -45,8 +46,7 @@ MOST_NOTES, SHOWN_NOTES = 24, 8
 FEWEST_HEAD, FEWEST_ALIKE = 6, 5
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """What all tasks of one run have in common. `follow` holds the literals, as a `Plan` does.
 
     `texts` is how many sources the run has that hold text.
@@ -70,8 +70,7 @@ class Setting:
         return Plan(self.follow, STEP_HINT, loss_key, total_bytes=self.total_bytes, head=head, alike=alike)
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A source to read, or a part of one."""
 
     item: Input

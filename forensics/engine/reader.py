@@ -6,8 +6,10 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from itertools import accumulate
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from forensics.engine.clock import Clock
 from forensics.engine.marks import Counts, Joined, Mark, PartMarks, counted, marked, remarkable
@@ -50,8 +52,7 @@ _PURE = frozenset({"nvidia-smi-csv", "nvidia-smi-xml", "nvidia-smi-dmon", "nvidi
                    "config"})  # fmt: skip
 
 
-@dataclass(slots=True)
-class Heard:
+class Heard(Struct):
     """What one source said: the part of a run's `Seen` that is its own."""
 
     source: Source

@@ -6,7 +6,9 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from forensics.model import Context, Event, Expected, Line, Source, Step
 from forensics.sources import Input
@@ -15,8 +17,7 @@ UNTIMED = float("-inf"), float("inf")
 """The moments between which an event lies that nothing places in time."""
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(Struct):
     """Sources, events and steps of one folder; `tails` holds the last lines of each text.
 
     `current` is the attempt in question: logs of a lower one belong to earlier tries.
@@ -36,8 +37,8 @@ class Seen:
     older: set[str] = field(default_factory=set)
     thinned: dict[str, tuple[Input, Context]] = field(default_factory=dict)
     times: dict[str, tuple[array[int], array[float]]] = field(default_factory=dict)
-    _by_path: dict[str, Source] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _indexed: int = field(default=0, init=False, repr=False, compare=False)
+    _by_path: dict[str, Source] = field(default_factory=dict)
+    _indexed: int = field(default=0)
 
     def ever_said(self, speaker: str, *kinds: str) -> Iterator[Event]:
         """Yield the events of a speaker, of some kinds if given, in order, earlier tries included."""

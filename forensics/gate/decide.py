@@ -7,8 +7,9 @@ leaves open is `unknown`, never `fail`: the files cannot tell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date
+
+from msgspec.structs import replace
 
 from forensics.analyze import Analysis
 from forensics.gate.baseline import Baseline

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from forensics.memory.dimensions import Numbers
 from forensics.memory.footprint import Architecture, Footprint, Setup, falls_back, footprint
@@ -19,16 +21,14 @@ _TRUSTED = 0.95
 """A footprint below this share of what was held and asked for has missed something, and is not shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """The step as it would be after a change."""
 
     setup: Setup
     footprint: Footprint
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """What a step needs as it is, and the changes that make it fit, the least intrusive first.
 
     `usable_bytes` is what a step's peak may be on that card. `options` is empty where no single

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from forensics.memory.dtypes import ITEMSIZES
 from forensics.memory.models import known
@@ -26,8 +27,7 @@ _HEAD_DIMS = range(8, 577)
 _SHAPES_READ = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Printed:
+class Printed(Struct, frozen=True):
     """A tensor whose shape a run printed: its name in the code, and the bytes of an element if it said the dtype."""
 
     name: str
@@ -43,8 +43,7 @@ def _words() -> dict[str, str]:
     return {}
 
 
-@dataclass(slots=True)
-class Numbers:
+class Numbers(Struct):
     """Candidate values for each role. `32 in numbers.heads` asks whether the run ever said 32.
 
     `positions` are upper bounds of a sequence (max_position_embeddings), `context` and

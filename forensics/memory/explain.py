@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from math import isqrt
+
+from msgspec import Struct
 
 from forensics.memory.cues import Work
 from forensics.memory.dimensions import Numbers
@@ -93,8 +94,7 @@ _UNITS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Hypothesis(Struct, frozen=True):
     """A tensor that makes the allocator print the request.
 
     `bytes` is the product of `shape` and `itemsize`; `axes` names each axis. `heads`,
@@ -116,8 +116,7 @@ class Hypothesis:
     kv_len: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
+class _Match(Struct, frozen=True):
     tensor: Tensor
     candidate: Candidate
     itemsize: int

@@ -16,14 +16,14 @@ under autocast.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 Width: TypeAlias = Literal["hidden", "queries", "keys", "intermediate", "heads"]
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """Elements a token that are kept: in the dtype of the products, in float32, and in bytes."""
 
     compute: float = 0
@@ -35,8 +35,7 @@ class Kept:
         return self.compute * itemsize + self.full * 4 + self.mask
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """How the layers of a kind of model are written.
 
     `plain` and `autocast` are what a layer keeps, `norm` what the last norm does; `scores` is

@@ -12,8 +12,9 @@ rounding and other libraries come on top.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from forensics.memory.families import FAMILIES, Family, Kept, Width
 
@@ -31,8 +32,7 @@ _FALLEN_BACK = Kept(full=1)
 """What the math kernel of scaled_dot_product_attention keeps of a score: the softmax."""
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Struct, frozen=True):
     """A decoder or an encoder: its family and sizes. `head_dim` x `heads` need not be `hidden`."""
 
     family: str
@@ -74,8 +74,7 @@ class Architecture:
         return self.matrices + ends + positions + (2 * self.layers + 1) * self.hidden
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """How a step is run. `weights` is the itemsize of the weights; under `autocast` products run in two bytes.
 
     `accumulated` tells whether gradients of an earlier micro-batch are there already, `replicated`
@@ -105,8 +104,7 @@ class Setup:
         return self.batch * self.seq
 
 
-@dataclass(frozen=True, slots=True)
-class Footprint:
+class Footprint(Struct, frozen=True):
     """Bytes at the peak of a step: what they are, largest first, when the peak is, and all of them together."""
 
     parts: Mapping[str, int]

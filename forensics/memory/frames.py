@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from forensics.memory.cues import EXPRESSIONS, FUNCTIONS, GENERATED_FILE, OUTRIGHT, RECEIVERS, THIN_FILE, Work
 from forensics.memory.dtypes import ITEMSIZES
@@ -29,8 +30,7 @@ _FULL_PRECISION = lazy(r"working_precision|SDPBackend\.MATH|enable_math")
 _SPELLED_SHAPE = lazy(r"(?:empty\w{0,20}|zeros|ones|full|randn?)\(\s?[(\[]?((?:\d{1,15},\s?){1,6}\d{1,15})")
 
 
-@dataclass(frozen=True, slots=True)
-class Clue:
+class Clue(Struct, frozen=True):
     """The judgement on a traceback.
 
     `line` is the code (or the function) that decided, `itemsize` the bytes of an element where
@@ -43,8 +43,7 @@ class Clue:
     shape: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(Struct, frozen=True):
     """One frame: its file and function, its code as printed, and the part that carets underline."""
 
     file: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from forensics.text.lazy import lazy
 
@@ -15,8 +16,7 @@ _VARIANT = lazy(r"(?:-(?:instruct|chat|it|base|hf|bnb-4bit|4bit|awq|gptq|bf16|fp
 _LONGEST = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """A model's name, its family if its layers are known, its sizes by role, and whether its ends share a matrix."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from forensics.text.sizes import format_size
 
@@ -26,8 +26,7 @@ _WORTH_NAMING = 0.05
 """A neighbour below this share of the card (a CUDA context, a desktop) is never the cause."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """The numbers of one out-of-memory message, in bytes. None means that it did not say.
 
     `exact` is true where the message printed a byte count (XLA, TensorFlow, an allocator

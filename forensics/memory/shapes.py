@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from forensics.memory.dimensions import Candidates, Numbers
 
@@ -18,8 +19,7 @@ Tensor: TypeAlias = Literal[
 _Key = TypeVar("_Key", int, tuple[int, int])
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A shape with the name of each axis; `doubt` sums what had to be assumed for it."""
 
     axes: tuple[str, ...]

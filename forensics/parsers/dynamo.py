@@ -11,7 +11,8 @@ and symbolic_convert.py, 2.0 to 2.11.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from forensics.model import Context, Event, Record, Value
 from forensics.text.lazy import lazy

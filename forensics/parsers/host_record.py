@@ -16,7 +16,8 @@ coreutils df and ls, procps free, bash and dash ulimit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from forensics.model import Context, Event, Value
 from forensics.sources.sniff import PROMPT

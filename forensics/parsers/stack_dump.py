@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from forensics.model import Context, Event, Record, Value
 from forensics.text.lazy import lazy
@@ -63,8 +65,7 @@ _MOST_LINES = 20_000
 _QUOTED_LINES = 200  # a dump of a hundred threads is no evidence that anybody reads
 
 
-@dataclass(slots=True)
-class _Dump:
+class _Dump(Struct):
     """A dump that is being read. `threads` holds a name and the innermost frame of each."""
 
     kind: str

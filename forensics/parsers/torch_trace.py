@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from forensics.model import Context, Event, Value
 from forensics.text.lazy import lazy
@@ -38,8 +40,7 @@ _MOST = 200
 """Events of one file: a loop that recompiles says the same thing for ever."""
 
 
-@dataclass(slots=True)
-class _Names:
+class _Names(Struct):
     """What earlier records of the file said, for later ones that only give a number."""
 
     files: dict[int, str] = field(default_factory=dict)

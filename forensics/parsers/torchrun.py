@@ -20,8 +20,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from forensics.model import Context, Event, Record, Value
 from forensics.text.lazy import lazy
@@ -55,8 +57,7 @@ _SIMPLE: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     first: Record
     root_cause: bool
     last: Record

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from forensics.model import Fields, Finding, Report
 from forensics.text.sizes import format_size
@@ -18,8 +19,7 @@ _LABEL = 10
 _SIZE = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of a card: what it is, and how large."""
 
     kind: Tone
@@ -27,8 +27,7 @@ class Part:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """A request beside the card that it was made of. `parts` add up to `total` at most."""
 
     finding: Finding

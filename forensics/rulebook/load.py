@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import tomli
+from msgspec import Struct, field
 
 from forensics.rulebook.groups import GROUPS
 from forensics.rulebook.lint import lint, noisy
@@ -30,8 +30,7 @@ class RulebookError(Exception):
         super().__init__("\n".join(str(p) for p in problems))
 
 
-@dataclass(frozen=True, slots=True)
-class Rulebook:
+class Rulebook(Struct, frozen=True):
     """The loaded rules by id, and a digest of their text that reports carry.
 
     `foreign` names the ids that came from the user's folders: their patterns run with

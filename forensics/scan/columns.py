@@ -10,10 +10,10 @@ begins again to be a number. The records themselves are parsed later, like all o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from forensics.scan.key import Key, Slot
 from forensics.scan.numbers import Places, Values, numbers, places
@@ -28,8 +28,7 @@ MOST_BREAKS = 1000
 """Records kept at which a loss ceases or begins to be a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A record worth keeping: a later one of the same slot replaces it. `start` is where it begins in its block."""
 
     slot: Slot

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from forensics.model import Line
 from forensics.scan.engines import Matcher, matcher
@@ -34,8 +35,7 @@ NONFINITE = tuple(
 """A NaN where a number is expected; `number of nan iterations` is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What to look for: literals, how many records to hand over after each, and progress.
 
     `progress` finds text that may belong to a progress record, and `learn` tells where the
@@ -57,8 +57,7 @@ class Plan:
         return matcher([*self.follow, *NONFINITE], self.engine, self.total_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A line worth a look. `literal`: one of the plan's is near. `progress`: it may be a step.
 
     `end` is the offset behind the record. Where repeats are held back, `shape` is that of a
@@ -73,8 +72,7 @@ class Hit:
     exempt: bool = False
 
 
-@dataclass(slots=True)
-class Span:
+class Span(Struct):
     """Which part of a stream a scan reads: from `start` on, and whether it is the first and the last one.
 
     That it is the last one may be found out while it is read, up to the end of what the scan is given.

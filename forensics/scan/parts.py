@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 PART = 120 << 20
 """Bytes of a part, or more where a file would have more than `MOST_PARTS`."""
@@ -19,8 +20,7 @@ LONGEST_LINE = 16 << 20
 """A line longer than this (bytes) is handed over in pieces, which are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One of `count` parts of a file: the lines that begin at a byte from `start` on and before `stop`."""
 
     index: int

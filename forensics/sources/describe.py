@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 from forensics.model import Source, State
 from forensics.sources.encoding import wide_encoding

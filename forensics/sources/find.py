@@ -11,9 +11,10 @@ import io
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct, field
 
 from forensics.sources.attempts import arrange
 from forensics.sources.errors import SourceError
@@ -33,8 +34,7 @@ MOST_STDIN = 256 << 20
 """Standard input and pipes cannot be read twice, so they are held in memory, up to this."""
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """All inputs of a run in a stable order, what was left out in words, and the run's display path.
 
     `watch` counts their reading, and can stop it.

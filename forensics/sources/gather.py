@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from forensics.model import Source
 from forensics.sources.describe import describe_plain, describe_stream
@@ -35,8 +37,7 @@ NESTED = 32 << 20
 _UNPACKED_AT_ONCE = 1 << 30
 
 
-@dataclass(slots=True)
-class Gathering:
+class Gathering(Struct):
     """Inputs found so far, and what was left out in words."""
 
     inputs: list[Input] = field(default_factory=list)

@@ -8,10 +8,12 @@ import io
 import os
 import stat
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from forensics.model import Read, Source, State
 from forensics.sources.encoding import transcode
@@ -28,8 +30,7 @@ FileOpener = Callable[[], BinaryIO]
 """Opens a file anew and at its beginning, as it lies on disk or in memory."""
 
 
-@dataclass(slots=True, eq=False)
-class Input:
+class Input(Struct, eq=False):
     """One evidence stream.
 
     `source` describes it; whoever learns more replaces it (a `Source` is frozen).
@@ -47,10 +48,10 @@ class Input:
     """
 
     source: Source
-    opener: Opener = field(repr=False)
+    opener: Opener
     plain_path: Path | None = None
     measured: bool = True
-    sought: FileOpener | None = field(default=None, repr=False)
+    sought: FileOpener | None = None
     cheap: bool = False
     position: int = 0
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from forensics.sources.encoding import transcode
 from forensics.sources.input import Opener
@@ -13,8 +14,7 @@ from forensics.sources.unpack import RATIO, Damage, unpack
 MEMBERS = 20_000
 
 
-@dataclass(slots=True)
-class Member:
+class Member(Struct):
     """One file inside an archive: `raw` yields its bytes as stored, `opener` unpacked and as UTF-8."""
 
     name: str
@@ -27,8 +27,7 @@ class Member:
         return transcode(unpack(self.raw(damage), damage))
 
 
-@dataclass(slots=True)
-class Listing:
+class Listing(Struct):
     """The members of one archive, and the limits that hold for it."""
 
     budget: Budget

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from forensics.text.lazy import lazy
 
@@ -22,8 +23,7 @@ _ROTATED = lazy(r"(?P<base>.+\.(?:log|out|err|txt|jsonl))[.-](?P<part>\d{1,3}|20
 _DOTTED = lazy(r"(?P<stem>.+)\.(?P<part>\d{1,3})(?P<suffix>\.(?:log|out|err|txt))")
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
+class Rotation(Struct, frozen=True):
     """A part of a rotated log: the file it was rotated from, and how it is ordered.
 
     `newness` grows with time: numbers count away from the present, dates towards it.

@@ -13,9 +13,10 @@ import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, BinaryIO, cast
+
+from msgspec import Struct, field
 
 from forensics.sources.errors import SourceError
 from forensics.sources.gather import Gathering
@@ -39,8 +40,7 @@ class NoRangesError(OSError):
     """The server gives files only whole."""
 
 
-@dataclass(slots=True)
-class Ranges:
+class Ranges(Struct):
     """Ranges of files that were read last, shared by all who read."""
 
     _kept: OrderedDict[tuple[str, int], bytes] = field(default_factory=OrderedDict)
@@ -162,8 +162,7 @@ def _connect(url: str) -> tuple[Any, str]:
     return system, str(path)
 
 
-@dataclass(slots=True)
-class _Place:
+class _Place(Struct):
     """One file system elsewhere, and where what it holds is taken in."""
 
     gathering: Gathering
@@ -234,8 +233,7 @@ class _Place:
         return lambda: cast("BinaryIO", RemoteFile(self.system, path, size, self.ranges))
 
 
-@dataclass(slots=True)
-class _Stream:
+class _Stream(Struct):
     """A file that can only be read forward, whose errors are plain."""
 
     file: Any

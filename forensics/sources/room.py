@@ -6,7 +6,8 @@ import contextlib
 import os
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from forensics.sources.unpack import BLOCK, RATIO, RATIO_FROM
 
@@ -18,8 +19,7 @@ SPOOLED = 4 << 30
 unpacking all that stands before it, each time."""
 
 
-@dataclass(slots=True)
-class Budget:
+class Budget(Struct):
     """How much an archive may still unpack to, the archives inside it included.
 
     One that lies about itself (members that share their packed bytes, archives of archives)
@@ -74,12 +74,11 @@ class Spool:
             yield block
 
 
-@dataclass(slots=True)
-class Room:
+class Room(Struct):
     """What all archives of a run may take together."""
 
     memory: int = KEPT_IN_ALL
-    _spool: Spool | None = field(default=None, repr=False)
+    _spool: Spool | None = None
 
     def keep(self, size: int) -> bool:
         """Take memory for so many bytes; False where there is none left."""

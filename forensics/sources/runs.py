@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from forensics.sources.input import Input
 from forensics.sources.sniff import LOG_KINDS

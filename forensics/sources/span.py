@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+
+from msgspec import Struct
 
 from forensics.model import Context, Line
 from forensics.sources.input import Input, open_regular
@@ -17,8 +18,7 @@ _LINES = 400
 _SOME_LEAP_YEAR = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """First and last time in a log, seconds since the epoch. `dated` is false where the lines print no year."""
 
     first: float

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
+
+from msgspec.structs import replace
 
 from forensics.sources.input import Input
 

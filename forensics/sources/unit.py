@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from forensics.sources.input import Input
 from forensics.sources.names import unpacked
@@ -44,8 +45,7 @@ _TOKEN = lazy(r"[a-z]+|\d{1,18}")
 _DATE = lazy(r"(?<!\d)(20\d\d)[-_.](0\d|1[0-2])[-_.]([0-2]\d|3[01])(?!\d)")
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(Struct):
     """Logs that were written side by side: the ranks, streams and rotated parts of one try."""
 
     stem: tuple[str, ...]

@@ -11,8 +11,9 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
+
+from msgspec import Struct
 
 BLOCK = 1 << 18
 PIECE = 1 << 20
@@ -35,8 +36,7 @@ class Readable(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Damage:
+class Damage(Struct):
     """What could not be read of a stream, in words; `cut` says that its end is missing.
 
     `taken` counts the bytes read so far where the stream is stored: packed, if it is.
@@ -44,7 +44,7 @@ class Damage:
 
     why: str = ""
     cut: bool = False
-    taken: int = field(default=0, compare=False)
+    taken: int = 0
 
     def note(self, why: str, *, cut: bool = True) -> None:
         """Add a reason."""

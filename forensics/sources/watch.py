@@ -12,7 +12,9 @@ import struct
 import threading
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from forensics.model import Source
 from forensics.sources.input import Input
@@ -28,8 +30,7 @@ def _shared() -> mmap.mmap:
     return mmap.mmap(-1, _WORD.size * (1 + _SLOTS))
 
 
-@dataclass(slots=True)
-class Watch:
+class Watch(Struct):
     """Counts of one reading, in bytes as the sources count them, and the wish to end it.
 
     `files` were found so far, `expected` bytes are to be read of them, `seen` were read; `name` is
@@ -42,8 +43,8 @@ class Watch:
     name: str = ""
     cut: set[str] = field(default_factory=set)
     _waiting: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _memory: mmap.mmap = field(default_factory=_shared, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _memory: mmap.mmap = field(default_factory=_shared)
 
     @property
     def seen(self) -> int:

@@ -6,8 +6,9 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from forensics.sources.input import FileOpener, Opener
 from forensics.sources.listing import Listing, Member, tidy
@@ -85,8 +86,7 @@ def _zipped(open_file: FileOpener, info: zipfile.ZipInfo) -> Opener:
     return blocks
 
 
-@dataclass(frozen=True, slots=True)
-class _Local:
+class _Local(Struct, frozen=True):
     """The header before a member: where its packed bytes start, and how many there are (None: it does not say)."""
 
     name: str

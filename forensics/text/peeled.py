@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 LEVEL_WORDS = "DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE"
 _LEVELS = {
@@ -16,8 +17,7 @@ _LEVELS = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class Peeled:
+class Peeled(Struct):
     """Facts gathered while prefixes come off; what is written first, and outermost, stands.
 
     `local` is a rank within a node: it counts where no global one is named. `stamped`

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 MAX_OPCODES: Final = 6_000_000
 _MAX_INT_BYTES: Final = 64  # larger integers are no sizes, and slow to print
@@ -42,15 +43,13 @@ class PlainPickleError(ValueError):
     """The bytes are no pickle, or one that this reader gives up on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(Struct, frozen=True):
     """Stands where an object would have been built. `name` is `module.qualname`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """The value, and whether the pickle was read to its end.
 
     An incomplete value is what the bytes had built when they ended (a dump torn by a
@@ -73,8 +72,7 @@ class _EndOfDataError(Exception):
     """The bytes end inside an opcode."""
 
 
-@dataclass(slots=True)
-class _Machine:
+class _Machine(Struct):
     data: bytes
     at: int = 0
     stack: list[Any] = field(default_factory=list)

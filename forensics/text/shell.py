@@ -8,10 +8,11 @@ from an unknown one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -30,8 +31,7 @@ MAX_VALUE = 8192
 """Characters of a variable's value that is filled in; a longer one stays as `$NAME`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(Struct, frozen=True):
     """`2>> file` is Redirect(("2",), ">>", "file"); `&>` has both descriptors."""
 
     descriptors: tuple[str, ...]
@@ -39,8 +39,7 @@ class Redirect:
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A simple command: `words` unquoted, `line` from 1, `place` of `length` in its pipeline.
 
     `heredoc` is the text that a `<<` feeds it, which starts at line `heredoc_line`.
@@ -72,8 +71,7 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-@dataclass(frozen=True, slots=True)
-class Statements:
+class Statements(Struct, frozen=True):
     """What a script says: its commands in order, the variables it sets, and what was too much to read, in words."""
 
     commands: tuple[Command, ...]
@@ -282,8 +280,7 @@ class _Reader:
         return (node.text or b"").decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class _Visit:
+class _Visit(Struct, frozen=True):
     """A node to be visited, with what the statements around it mean for it."""
 
     node: Node

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+
+from msgspec import Struct
 
 from forensics.text.lazy import lazy
 
@@ -27,8 +28,7 @@ _ZONE = r"(?P<zone>\ ?Z\b|\ ?[+-](?:0\d|1[0-4]):?[0-5]\d(?![\d.:])|[+-](?:0\d|1[
 _ISO = rf"(?P<Y>19[7-9]\d|20\d\d|21\d\d)(?P<sep>[-/.])(?P<m>\d\d)(?P=sep)(?P<d>\d\d)[T ,_-]{{1,2}}{_CLOCK}{_ZONE}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(Struct, frozen=True):
     """One way of writing a time, and which parts of it the form has."""
 
     match: Callable[[str, int], re.Match[str] | None]

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from forensics.model import Step
 
@@ -26,8 +28,7 @@ _Track = tuple[int | None, str | None]
 _Counter = tuple[_Track, int]
 
 
-@dataclass(slots=True)
-class _Stretch:
+class _Stretch(Struct):
     """What one counter showed under one heading."""
 
     epoch: int

@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from forensics.model import Event, Step
 from forensics.timeline.epochs import THROUGH
@@ -20,8 +22,7 @@ from forensics.timeline.epochs import THROUGH
 _Track = tuple[str, int | None, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Gaps:
+class Gaps(Struct, frozen=True):
     """How evenly steps came: seconds between them, and the longest silence.
 
     `before` and `after` are the steps around that silence.

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+
+from msgspec import Struct
 
 from forensics.model import Event, Step
 from forensics.timeline.table import Format, Row, event_row, filter, frame_of, step_row, write, written  # noqa: A004
@@ -23,8 +24,7 @@ ROWS = 8_000
 """Rows of a piece: some 15 MB while it is made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Which rows are wanted; see `filter`."""
 
     rank: int | None = None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from forensics.model import Event, Source, Step
 from forensics.text.ansi import visible
@@ -103,8 +104,7 @@ def written(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col("time").dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"))
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """One row before it has a place: `at` is what it is sorted by, `time` what it shows; seconds since the epoch."""
 
     path: str

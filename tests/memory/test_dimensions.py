@@ -1,11 +1,11 @@
 """Sizes a run names, in the spellings of many programs."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from forensics.memory import Numbers, collect
 

@@ -1,8 +1,7 @@
 """Lines that resemble progress and are none, and last records that may be cut."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from forensics.model import Context, Line, Source, Step
 from forensics.parsers.metrics import complete, parse_step

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
+
+from msgspec.structs import replace
 
 from forensics.analyze import Analysis
 from forensics.model import Event, Report, Step, Value
@@ -41,14 +42,14 @@ def snapshot(at: float, used: tuple[int, ...], busy: tuple[int, ...], total: int
 
 
 _SIZES = {"total_bytes": 150_109_106_995, "allocated_bytes": 3_156_800_963, "reserved_unallocated_bytes": 1_921_997_865}
-_OOM = dataclasses.replace(FAILED.findings[1], facts={**FAILED.findings[1].facts, **_SIZES})
+_OOM = replace(FAILED.findings[1], facts={**FAILED.findings[1].facts, **_SIZES})
 
-_ROOT = dataclasses.replace(FAILED.findings[0], time=START + 25)
+_ROOT = replace(FAILED.findings[0], time=START + 25)
 
 DIED = analysis(
-    dataclasses.replace(
+    replace(
         FAILED,
-        run=dataclasses.replace(FAILED.run, ended=START + 45),
+        run=replace(FAILED.run, ended=START + 45),
         findings=(_ROOT, _OOM, *FAILED.findings[2:]),
     ),
     tuple(steps(6, rank=3)),
@@ -81,6 +82,6 @@ def hostile(size: int = 1) -> Analysis:
         )
         for n in range(1, 40)
     )
-    told = tuple(dataclasses.replace(s, path=bad, lane=bad, line=n + 1) for n, s in enumerate(steps(30, first_nan=20)))
+    told = tuple(replace(s, path=bad, lane=bad, line=n + 1) for n, s in enumerate(steps(30, first_nan=20)))
     notes = (*HOSTILE.notes, bad)
-    return analysis(dataclasses.replace(HOSTILE, notes=notes, reason=bad), told, events)
+    return analysis(replace(HOSTILE, notes=notes, reason=bad), told, events)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from forensics.analyze import conclude
 from forensics.render.html import render
@@ -261,11 +261,9 @@ def test_on_paper_everything_is_unfolded_and_no_control_is_left(shown: Browser) 
 def test_a_run_of_many_ranks_stays_usable(browser: Browser, tmp_path: Path) -> None:
     """Sixty-four ranks of thousands of steps open as quickly as one, and fit."""
     told = tuple(
-        dataclasses.replace(step, rank=rank, line=n * 64 + rank + 1)
-        for n, step in enumerate(DIED.steps * 40)
-        for rank in range(64)
+        replace(step, rank=rank, line=n * 64 + rank + 1) for n, step in enumerate(DIED.steps * 40) for rank in range(64)
     )
-    path = written(tmp_path, render(dataclasses.replace(DIED, steps=told), AROUND))
+    path = written(tmp_path, render(replace(DIED, steps=told), AROUND))
     browser.size(390, 844)
     browser.open(path)
     assert quiet(browser, path)

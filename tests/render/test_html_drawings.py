@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from forensics.analyze import Analysis
 from forensics.model import Event, Evidence, Finding, Source
@@ -110,15 +110,15 @@ def test_each_rank_and_each_card_has_a_curve() -> None:
 
 def test_steps_without_numbers_are_drawn_in_their_order() -> None:
     """Where no record has a step or a time, the axis counts records."""
-    told = tuple(dataclasses.replace(step, step=None, time=None) for step in steps(9))
+    told = tuple(replace(step, step=None, time=None) for step in steps(9))
     assert figure(analysis(HEALTHY, told), "loss").along == "record"
 
 
 def test_the_time_of_a_step_follows_from_the_clock() -> None:
     """Where no record tells it, it is the time between steps, unless the clock is too coarse for that."""
-    fine = tuple(dataclasses.replace(s, step_time_s=None, time=START + (s.step or 0) * 0.25) for s in steps(9))
+    fine = tuple(replace(s, step_time_s=None, time=START + (s.step or 0) * 0.25) for s in steps(9))
     assert {p.y for p in figure(analysis(HEALTHY, fine), "step-time").curves[0].points} == {0.25}
-    coarse = tuple(dataclasses.replace(s, time=float(int(s.time or 0))) for s in fine)
+    coarse = tuple(replace(s, time=float(int(s.time or 0))) for s in fine)
     assert not [f for f in figures(analysis(HEALTHY, coarse)) if f.key == "step-time"]
 
 
@@ -172,7 +172,7 @@ def test_a_line_without_a_time_lies_between_its_neighbours() -> None:
 
 def test_the_end_of_a_log_bounds_what_has_no_time() -> None:
     """A source knows the last time in it, so an exception in its last line is not before that."""
-    report = dataclasses.replace(HEALTHY, sources=(Source("t.log", "training-log", 9, 50, started=90.0, ended=300.0),))
+    report = replace(HEALTHY, sources=(Source("t.log", "training-log", 9, 50, started=90.0, ended=300.0),))
     clock = Clock(analysis(report, (), (Event("a", "x", "t.log", 10, "x", time=100.0),)))
     last = clock.at("t.log", 50)
     assert last is not None
@@ -181,7 +181,7 @@ def test_the_end_of_a_log_bounds_what_has_no_time() -> None:
 
 def test_without_times_the_lines_are_the_axis() -> None:
     """A log that names no time still has an order."""
-    told = tuple(dataclasses.replace(step, time=None) for step in steps(9))
+    told = tuple(replace(step, time=None) for step in steps(9))
     made = lanes(analysis(FAILED, told))
     assert made is not None
     assert not made.axis.clock
@@ -223,7 +223,7 @@ def oom(**sizes: int) -> Memory | None:
     found = Finding(
         "memory.gpu-oom", "x", "error", "high", "root", (Evidence("a.log", 5, 5, "OutOfMemoryError"),), facts=facts
     )
-    return memory(dataclasses.replace(FAILED, findings=(found,)))
+    return memory(replace(FAILED, findings=(found,)))
 
 
 def test_memory_is_drawn_to_scale() -> None:

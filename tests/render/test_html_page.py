@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import hashlib
 import os
 import re
@@ -14,6 +13,7 @@ from xml.etree.ElementTree import Element
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from forensics.model import Evidence, Finding
 from forensics.render.html import render
@@ -100,7 +100,7 @@ def test_lines_that_changed_since_are_not_shown() -> None:
 def test_places_beside_one_another_are_one_quote() -> None:
     """Three lines in a row are quoted once, together."""
     places = tuple(Evidence("a.log", n, n, f"loss nan at {n}") for n in (5, 6, 8))
-    report = dataclasses.replace(FAILED, findings=(dataclasses.replace(FAILED.findings[0], evidence=places),))
+    report = replace(FAILED, findings=(replace(FAILED.findings[0], evidence=places),))
     tree = parsed(render(analysis(report), {"a.log": {n: f"loss nan at {n}" for n in range(1, 12)}}))
     quotes = [f for f in find(tree, "figure") if f.get("class") == "quote"]
     assert len(quotes) == 1
@@ -168,7 +168,7 @@ def test_many_findings_are_counted() -> None:
     more = tuple(
         Finding(f"setup.f{n}", "x", "error", "high", "note", (Evidence("a.log", n, n, "y"),)) for n in range(1, 5000)
     )
-    raw = render(analysis(dataclasses.replace(FAILED, findings=(*FAILED.findings, *more))))
+    raw = render(analysis(replace(FAILED, findings=(*FAILED.findings, *more))))
     assert len(raw.encode()) < MOST
     assert "4960 further findings in the JSON report." in words(parsed(raw))
 

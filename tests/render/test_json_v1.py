@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from forensics.model import Evidence, Finding, Report, Run
 from forensics.render import json_v1
@@ -131,7 +131,7 @@ def test_numbers_json_lacks_become_words_and_tuples_lists(value: Any, said: Any)
 def test_reason_of_the_verdict_is_the_first_note() -> None:
     """Why a verdict was reached is the first note, once."""
     assert loads(UNKNOWN)["notes"] == [UNKNOWN.reason]
-    twice = dataclasses.replace(UNKNOWN, notes=("cap", UNKNOWN.reason))
+    twice = replace(UNKNOWN, notes=("cap", UNKNOWN.reason))
     assert loads(twice)["notes"] == ["cap", UNKNOWN.reason]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from msgspec.structs import replace
 
 from forensics.model import Evidence
 from forensics.render.markdown import code, escape, fence, prose, render
@@ -135,8 +135,8 @@ def test_fences_hold_any_text(text: str) -> None:
 def test_long_evidence_is_shortened() -> None:
     """A huge line or block is shortened, and says so."""
     text = "x" * 1_000_000 + "\n" * 500 + "last"
-    root = dataclasses.replace(FAILED.findings[0], evidence=(Evidence("a", 1, 1, text),))
-    out = render(dataclasses.replace(FAILED, findings=(root,)))
+    root = replace(FAILED.findings[0], evidence=(Evidence("a", 1, 1, text),))
+    out = render(replace(FAILED, findings=(root,)))
     assert len(out) < 10_000
     assert "… 461 lines" in out
     assert "\nlast\n" in out

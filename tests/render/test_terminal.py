@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from forensics.model import Evidence, Finding, Report, Run, Source
@@ -85,16 +85,16 @@ def test_facts_are_those_of_one_finding() -> None:
 def test_the_arithmetic_stands_by_itself() -> None:
     """The product that names a tensor is a line of its own, under its finding or, of the root, in the headline."""
     assert f"\n    {PRODUCT}\n" in render(FAILED, 100)
-    root = dataclasses.replace(FAILED.findings[1], role="root", because=())
-    lines = render(dataclasses.replace(FAILED, findings=(root,)), 120).splitlines()
+    root = replace(FAILED.findings[1], role="root", because=())
+    lines = render(replace(FAILED, findings=(root,)), 120).splitlines()
     assert lines[3:6] == [PRODUCT, "", "An unfused attention holds the whole matrix."]
 
 
 def test_a_broken_capture_causes_nothing() -> None:
     """What goes with a fault of the capture is said to be seen with it, and the doubt has no confidence."""
-    root = dataclasses.replace(FAILED.findings[0], id="capture.log-missing")
-    other = dataclasses.replace(FAILED.findings[1], because=(root.id,))
-    report = dataclasses.replace(FAILED, findings=(root, other), verdict="unknown")
+    root = replace(FAILED.findings[0], id="capture.log-missing")
+    other = replace(FAILED.findings[1], because=(root.id,))
+    report = replace(FAILED, findings=(root, other), verdict="unknown")
     for out in (render(report), markdown.render(report)):
         assert "Seen with it" in out
         assert "ollowed from it" not in out
@@ -133,15 +133,15 @@ def test_files_read_whole_are_counted() -> None:
 def test_the_zone_is_told_where_a_time_is() -> None:
     """That times were read in some zone is said only beside a time."""
     note = "times without a zone were read as UTC"
-    assert note in render(dataclasses.replace(FAILED, notes=(note,)))
-    assert note not in render(dataclasses.replace(HEALTHY, notes=(note,)))
+    assert note in render(replace(FAILED, notes=(note,)))
+    assert note not in render(replace(HEALTHY, notes=(note,)))
 
 
 def test_a_line_too_long_is_cut_in_its_middle() -> None:
     """A very long line keeps its beginning and its end."""
     text = "BEGIN " + "x" * 3_000_000 + " END"
-    root = dataclasses.replace(DEGRADED.findings[0], evidence=(Evidence("t.log", 1, 1, text),))
-    out = render(dataclasses.replace(DEGRADED, findings=(root,)), 80)
+    root = replace(DEGRADED.findings[0], evidence=(Evidence("t.log", 1, 1, text),))
+    out = render(replace(DEGRADED, findings=(root,)), 80)
     assert "│ BEGIN xxx" in out
     assert "xxx END\n" in out
     assert "…" in out

@@ -7,12 +7,12 @@ import io
 import os
 import socket
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from forensics.sources import Found, Input, SourceError, find, find_in_memory
 from forensics.sources import gather as gather_module

@@ -31,14 +31,21 @@ def content(data: bytes) -> tuple[bytes, Damage]:
     return b"".join(decompress(io.BytesIO(data), damage)), damage
 
 
+def whole(data: bytes) -> bytes:
+    """Return what a stream holds in which nothing is damaged."""
+    kept, damage = content(data)
+    assert (damage.why, damage.cut) == ("", False)
+    return kept
+
+
 @every_packer
 def test_a_packed_stream_comes_out_whole(packer: Callable[[bytes], bytes]) -> None:
     """One member, several that were appended, padding behind them, and a packed packed file."""
     packed = packer(TEXT)
-    assert content(packed) == (TEXT, Damage())
-    assert content(packer(b"a\n") + packer(b"b\n")) == (b"a\nb\n", Damage())
-    assert content(packed + bytes(512)) == (TEXT, Damage())
-    assert content(gzip.compress(packed)) == (TEXT, Damage())
+    assert whole(packed) == TEXT
+    assert whole(packer(b"a\n") + packer(b"b\n")) == b"a\nb\n"
+    assert whole(packed + bytes(512)) == TEXT
+    assert whole(gzip.compress(packed)) == TEXT
 
 
 @every_packer
@@ -84,7 +91,7 @@ def test_a_bomb_is_stopped_in_bounded_pieces(packer: Callable[[bytes], bytes]) -
 def test_a_plain_stream_passes_through() -> None:
     """What is not compressed is left as it is, even if it begins almost like something that is."""
     for data in (b"", b"plain\n", b"BZh is how bzip2 begins\n", b"\x1f"):
-        assert content(data) == (data, Damage())
+        assert whole(data) == data
 
 
 def test_layers_end_somewhere() -> None:

@@ -105,7 +105,7 @@ def test_without_times_the_axis_is_lines() -> None:
 
 def _memory_only() -> Analysis:
     made = analyze_files({"train.log": OOM.encode()}, load())
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     base = examine([str(REPOSITORY / "samples" / "002-dense-276" / "run")])
     events = tuple(replace(e, time=None, path="train.log") for e in base.events if e.path == "train.log")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from forensics.engine.observe.observed import observed
 from forensics.engine.seen import Seen
@@ -58,8 +59,7 @@ def _lasting(seen: Seen, timeouts: Sequence[Event]) -> Iterator[Event]:
             yield event
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """One rank's entry in its flight recorder."""
 
     operation: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from forensics.engine.observe.observed import observed
 from forensics.engine.seen import Seen
@@ -26,8 +27,7 @@ LEAST_SHARE = 0.1
 _MOST = 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Process:
+class _Process(Struct, frozen=True):
     pid: int
     bytes: int
     name: str

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from forensics.model import Context, Event, Record, Value
 from forensics.parsers.kernel.forms import FORMS, NUMBERS
@@ -70,8 +71,7 @@ _BLOCKS = (
 )
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A message of several lines that may go on."""
 
     name: str

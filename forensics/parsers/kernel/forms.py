@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from forensics.model import Value
 from forensics.text.lazy import lazy
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """A message of one line. `plain`: unmistakable even where no kernel's head stands before it."""
 
     kind: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from forensics.model import Record
 from forensics.text.lazy import lazy
@@ -20,8 +20,7 @@ _HEADS = 6
 _PREFIX = 200  # characters in which a head stands
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(Struct, frozen=True):
     """What the kernel said. `sure` is false where only the words themselves show it."""
 
     text: str

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from forensics.parsers.launch_script.promises import is_file
 from forensics.parsers.launch_script.scopes import (
@@ -45,8 +46,7 @@ def hazards(script: Script) -> Iterator[Found]:
         yield from _sessions(scope, facts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Whole:
+class _Whole(Struct, frozen=True):
     """What is asked of the whole script for each of its commands, found once."""
 
     batch: bool  # such a job has no terminal

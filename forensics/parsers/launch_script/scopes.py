@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from forensics.text.lazy import lazy
 from forensics.text.shell import Command, statements
@@ -43,8 +44,7 @@ _QUOTING = SHELLS | REMOTE | MULTIPLEXERS | _PREFIXES | LAUNCHERS | {"timeout", 
 Found = tuple[int, str, dict]  # type: ignore[type-arg]  # line, kind, fields
 
 
-@dataclass(frozen=True, eq=False)
-class Scope:
+class Scope(Struct, frozen=True, dict=True, eq=False):
     """The commands that one shell runs. `via` is the command that started the shell, None for the script itself.
 
     What is asked for every command of a shell is found once: a script may have thousands.
@@ -116,8 +116,7 @@ class Scope:
             scope = scope.parent
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """A script's lines, and its shells in the order in which they begin."""
 
     lines: Sequence[str]

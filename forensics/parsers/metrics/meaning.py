@@ -7,9 +7,10 @@ Every project names its metrics anew (`reduced_train_loss`, `Loss_D`, `gnorm`, `
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from msgspec import Struct
 
 from forensics.text.lazy import lazy
 
@@ -19,8 +20,7 @@ Field = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """What a name stands for.
 
     `rank` orders names of one field (lower is better: `loss` before `loss_mask`),

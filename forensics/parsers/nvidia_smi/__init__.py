@@ -13,9 +13,10 @@ share. Formats: nvidia-smi 7x to 580; a table's widths change, the order of its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import takewhile
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from forensics.model import Context, Event, Record
 from forensics.parsers.nvidia_smi import monitor, query, rows, table

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from forensics.model import Event, Value
 from forensics.parsers.nvidia_smi.snapshot import pci_address

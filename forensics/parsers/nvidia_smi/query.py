@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from forensics.model import Context, Event, Value
 from forensics.parsers.nvidia_smi.snapshot import (
@@ -39,15 +40,13 @@ _SILENT = 3  # values that cannot be read before a GPU counts as lost: one may b
 _YES = frozenset({"yes", "active", "true"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     path: str
     value: str
     where: tuple[int, str]
 
 
-@dataclass(slots=True)
-class _Log:
+class _Log(Struct):
     """One log: what stands above the GPUs, and the entries of each."""
 
     first: tuple[int, str]

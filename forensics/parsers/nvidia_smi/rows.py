@@ -7,7 +7,8 @@ text may stand between the rows, and a restarted loop prints its header again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from forensics.model import Context, Event, Value
 from forensics.parsers.nvidia_smi.errors import complaint, kind_of
@@ -45,8 +46,7 @@ _THROTTLE = lazy(r"clocks_(?:throttle|event)_reasons\.(?P<reason>\w+)")
 _UNCORRECTED = lazy(r"ecc\.errors\.uncorrected\.volatile\.(?:total|dram|sram|device_memory)")
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """What has been read of one file."""
 
     context: Context

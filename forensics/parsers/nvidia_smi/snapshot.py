@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from forensics.model import Context, Event, Value
 from forensics.text.lazy import lazy
@@ -33,8 +34,7 @@ FAULTY_REASONS = frozenset({"hw_slowdown", "sw_thermal_slowdown", "hw_thermal_sl
 """The reasons that are findings; a power cap or idleness is normal."""
 
 
-@dataclass(slots=True)
-class Gpu:
+class Gpu(Struct):
     """One GPU: sizes in bytes, utilization in per cent, temperature in C, SM clock in MHz. None is unknown."""
 
     index: int | None = None
@@ -50,8 +50,7 @@ class Gpu:
     throttle: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class Process:
+class Process(Struct):
     """A process on a GPU; its memory in bytes, None where the table had no room for it."""
 
     pid: int
@@ -60,8 +59,7 @@ class Process:
     name: str
 
 
-@dataclass(slots=True)
-class Snapshot:
+class Snapshot(Struct):
     """The GPUs at one time. `processes` is None where the output does not list them."""
 
     line: int

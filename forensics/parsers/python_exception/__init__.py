@@ -18,8 +18,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from forensics.model import Context, Event, Record, Value
 from forensics.parsers.python_exception import asides
@@ -74,8 +76,7 @@ Key: TypeAlias = tuple[int | None, str | None]
 _NOBODY: Key = (None, None)
 
 
-@dataclass(slots=True)
-class _Block:
+class _Block(Struct):
     """One traceback with the message that ends it, or a message alone."""
 
     first: Record

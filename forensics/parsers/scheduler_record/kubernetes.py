@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from forensics.model import Context, Event, Value
 from forensics.parsers.scheduler_record.telling import tell
@@ -48,8 +49,7 @@ def quantity(text: str) -> int | None:
     return int(number * (1024 if suffix.endswith("i") else 1000) ** power)
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     """How a container is, or was: the lines below `State:` or `Last State:`."""
 
     first: int
@@ -60,8 +60,7 @@ class _State:
     earlier: bool = False
 
 
-@dataclass(slots=True)
-class _Description:
+class _Description(Struct):
     """A pod as far as it has been read, from `describe` or from YAML."""
 
     pod: dict[str, Value] = field(default_factory=dict)

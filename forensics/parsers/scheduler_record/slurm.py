@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from forensics.model import Context, Event, Value
 from forensics.parsers.scheduler_record.telling import tell

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from forensics.analyze import Analysis
 from forensics.model import Event, Finding, Step
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """Seconds since the epoch (UTC).
 
     `mark` is empty where the line itself names its time, `≈` where the lines on both sides of it

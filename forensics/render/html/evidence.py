@@ -6,7 +6,8 @@ A place is quoted once; whoever cites it again gets the same anchor.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from forensics.model import Evidence, Report
 from forensics.render import facts, words
@@ -20,8 +21,7 @@ WIDEST = 1200
 MOST_ROWS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One line: its number as an editor shows it, or a blank one, and its parts (text, is it decisive)."""
 
     number: str
@@ -29,8 +29,7 @@ class Row:
     cited: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(Struct, frozen=True):
     """A place with its words. `again` says that they stand further up already."""
 
     anchor: str
@@ -42,8 +41,7 @@ class Quote:
     again: bool = False
 
 
-@dataclass(slots=True)
-class Quotes:
+class Quotes(Struct):
     """Hands out quotes and their anchors; the same place gets the same one."""
 
     report: Report

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from forensics.model import Finding, Fix, Report, Value
 from forensics.render import facts, words
@@ -22,8 +23,7 @@ TOLD = 40
 """Sentences of an explanation that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mend:
+class Mend(Struct, frozen=True):
     """A fix, with its changes as (kind, lines) and its diff as (what a line does, line)."""
 
     id: str
@@ -35,8 +35,7 @@ class Mend:
     diff_left: int
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A finding, ready to be written; `depth` is how far down the chain it stands."""
 
     id: str
@@ -55,8 +54,7 @@ class Shown:
     because: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What the first screen says: what died, why, and what to do."""
 
     title: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from forensics.model import Report, Value
 from forensics.render import facts, words
@@ -15,8 +16,7 @@ SLIVER = 3
 """The least width of a part, so that what is there is seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Some of the memory: where it is drawn, what it is, how much."""
 
     kind: str
@@ -36,8 +36,7 @@ class Part:
         return format_size(self.bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """The card, its parts from left to right, and the request, which begins where free memory does.
 
     `over` is what of the request does not fit; None where all of it would, were it not for

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from forensics.render import words
 from forensics.render.html import scale, series
@@ -20,8 +21,7 @@ STEEP = 200
 """Times the usual value that the largest may be before a linear axis flattens all others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A line across a plot or the timeline, at a place that has a name."""
 
     x: float
@@ -30,8 +30,7 @@ class Mark:
     left: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(Struct, frozen=True):
     """A curve as an SVG path; `style` is its place in the palette."""
 
     label: str
@@ -39,8 +38,7 @@ class Path:
     d: str
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
+class Plot(Struct, frozen=True):
     """A plot, ready to be written. `points` is JSON for the pointer: [x, y, curve, where, value, place]."""
 
     key: str
@@ -58,8 +56,7 @@ class Plot:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
+class Moments(Struct, frozen=True):
     """What is worth a mark: on an axis of steps by `steps`, on one of time by `times`, as (x, label, kind)."""
 
     steps: tuple[tuple[float, str, str], ...] = ()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from forensics.analyze import Analysis
 from forensics.model import Event, Finding
@@ -30,8 +31,7 @@ LONGEST_SPAN = 200
 """Lines of one place that are looked up; no event has more."""
 
 
-@dataclass(slots=True)
-class Said:
+class Said(Struct):
     """An event or a step on its way to the drawing; `at` is NaN where nothing tells its time.
 
     `mark` is that of its `Moment`. `until` and `count` are those of a run of several.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from forensics.analyze import Analysis
 from forensics.model import Event, Step
@@ -27,8 +28,7 @@ GAP = 8
 """Times the usual distance between two values, from which on a curve is broken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """One value, where it lies on the axis, and the line that says so."""
 
     x: float
@@ -38,16 +38,14 @@ class Point:
     step: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """Values of one rank, lane or GPU, in the order in which they were told."""
 
     label: str
     points: tuple[Point, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """What one plot shows. `limit` is a bound worth a line (the memory of a card); `left_out` counts curves."""
 
     key: str

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from forensics.analyze import Analysis
 from forensics.render import words
@@ -30,8 +32,7 @@ FARTHEST, NEAREST_S = 3, 60
 """Times the length of the run that its surroundings may be drawn around it, and the seconds that always may."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """A mark: where it is drawn, where on the axis (`at`, `until`), what it says, and where it leads."""
 
     x: float
@@ -43,8 +44,7 @@ class Spot:
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """What one rank or speaker said."""
 
     name: str
@@ -52,8 +52,7 @@ class Lane:
     spots: tuple[Spot, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """An event as a row of the table."""
 
     anchor: str
@@ -64,8 +63,7 @@ class Told:
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """What lies along the drawing, moments or lines, from `low` to `high`."""
 
     clock: bool
@@ -88,8 +86,7 @@ class Axis:
         return f"{mark} ".lstrip() + scale.clock(at, min(span, 2) if at % 1 and not mark else span)
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """The timeline, ready to be written. `failure` is where the run failed, as (place on the axis, x)."""
 
     axis: Axis
