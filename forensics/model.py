@@ -34,6 +34,7 @@ Read: TypeAlias = Literal["all", "partial", "skipped"]
 Level: TypeAlias = Literal["error", "warning", "note"]
 Standing: TypeAlias = Literal["pass", "fail", "unknown", "known", "ignored"]
 Status: TypeAlias = Literal["pass", "fail", "unknown"]
+Hears: TypeAlias = Literal["lines", "blocks", "all"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
@@ -296,6 +297,9 @@ class LineParser(Protocol):
     after it, so a parser that sees nothing of its own yields nothing. A parser never
     raises on any text, keeps state in locals only, and closes what is open when the
     lines end or a `gap` cuts them.
+
+    What it hears of that: `lines`, only those that hold a trigger, each by itself;
+    `blocks`, all that stand around one; `all`, also where there is none.
     """
 
     @property
@@ -311,6 +315,11 @@ class LineParser(Protocol):
     @property
     def follow(self) -> int:
         """How many lines after a trigger are handed over as well."""
+        ...
+
+    @property
+    def hears(self) -> Hears:
+        """Which of the lines handed over it is given."""
         ...
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:

@@ -58,6 +58,17 @@ def test_the_same_text_gives_the_same_events(parser: LineParser, lines: list[str
 
 
 @line_parsers
+@given(lines=texts)
+def test_a_parser_hears_enough(parser: LineParser, lines: list[str]) -> None:
+    """One that hears lines says the same of those with its triggers alone, and one that hears blocks needs a trigger."""
+    heard = [record for record in records(lines) if any(trigger in record.raw for trigger in parser.triggers)]
+    if parser.hears == "lines":
+        assert list(parser.parse(heard, CONTEXT)) == list(parser.parse(records(lines), CONTEXT))
+    elif parser.hears == "blocks" and not heard:
+        assert list(parser.parse(records(lines), CONTEXT)) == []
+
+
+@line_parsers
 @pytest.mark.parametrize("line", FRAGMENTS)
 def test_a_number_of_thousands_of_digits_is_no_reason_to_raise(parser: LineParser, line: str) -> None:
     """Python refuses to read such a number, and any field may be torn into one."""

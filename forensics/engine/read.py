@@ -12,6 +12,7 @@ from functools import partial
 from msgspec import Struct
 
 from forensics.engine.executor import Executor, Forked, local
+from forensics.engine.hearing import Hearing, followed, hearing
 from forensics.engine.losses import loss_key
 from forensics.engine.marks import PartMarks, read_part
 from forensics.engine.phases import told_apart
@@ -19,7 +20,6 @@ from forensics.engine.reader import TABLE_CAP, UNREAD, Heard, Reader, budget
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.engine.streams import read_stream_part
 from forensics.model import NO_FIELDS, Context, Value
-from forensics.parsers import LINE_PARSERS
 from forensics.parsers.metrics import STEP_HINT
 from forensics.rulebook.lint import UNSPOKEN
 from forensics.rulebook.load import Rulebook
@@ -69,6 +69,10 @@ class Setting(Struct, frozen=True):
         alike = max(FEWEST_ALIKE, round(MOST_ALIKE * share))
         return Plan(self.follow, STEP_HINT, loss_key, total_bytes=self.total_bytes, head=head, alike=alike)
 
+    def hearing(self) -> Hearing:
+        """Return who hears which of the lines found."""
+        return hearing(self.own, self.total_bytes)
+
 
 class Task(Struct, frozen=True):
     """A source to read, or a part of one."""
@@ -86,8 +90,8 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
     common = next((y for y in years.values() if y), None)
     texts = max(1, sum(i.source.kind not in UNREAD for i in found.inputs))
     known = _variables(found.inputs)
-    own = _anchors(book)
-    setting = Setting(_follow(own), own, texts, total)
+    own = anchors(book)
+    setting = Setting(followed(own), own, texts, total)
     tasks: list[Task] = []
     for item in found.inputs:
         hints = known if item.source.kind == "launch-script" else NO_FIELDS
@@ -97,7 +101,7 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
     where = executor or local(total)
     log = next((task for task in tasks if task.item.source.kind in LOG_KINDS), None)
     if isinstance(where, Forked) and log is not None:
-        Reader(log.context, own, setting.step_cap).warm(log.item, setting.plan(), setting.plan().matcher)
+        Reader(log.context, setting.hearing(), setting.step_cap).warm(log.item, setting.plan(), setting.plan().matcher)
     # A cluster has its own processes, which no memory of this one reaches.
     results = where.map(partial(perform, setting, watch=None if executor else found.watch), tasks)
     left_out: list[str] = []
@@ -119,7 +123,7 @@ def perform(setting: Setting, task: Task, watch: Watch | None = None) -> Heard |
     """Read a source, or look through a part of one; where reading was stopped, nothing more."""
     item, plan = task.item, setting.plan()
     watch = watch or Watch()
-    reader = Reader(task.context, setting.own, setting.step_cap, watch)
+    reader = Reader(task.context, setting.hearing(), setting.step_cap, watch)
     if task.part is None:
         return Heard(watch.left_out(item.source)) if watch.stopped else reader.read(item, plan, plan.matcher)
     watch.name = item.source.path
@@ -150,7 +154,7 @@ def _together(setting: Setting, tasks: Sequence[Task], results: Iterator[Heard |
         if isinstance(result, Heard):
             yield result
         else:
-            reader = Reader(task.context, setting.own, setting.step_cap)
+            reader = Reader(task.context, setting.hearing(), setting.step_cap)
             yield reader.join(task.item, _whole(task, result, pairs))
 
 
@@ -189,20 +193,10 @@ def _add(seen: Seen, heard: Heard, watch: Watch) -> None:
 
 def literals(book: Rulebook) -> dict[bytes, int]:
     """Return what makes a line worth handing over, and how many lines after it: parsers' triggers, rules' anchors."""
-    return _follow(_anchors(book))
+    return followed(anchors(book))
 
 
-def _follow(own: Sequence[str]) -> dict[bytes, int]:
-    follow: dict[bytes, int] = {}
-    for parser in LINE_PARSERS:
-        for trigger in parser.triggers:
-            follow[trigger.encode()] = max(follow.get(trigger.encode(), 0), parser.follow)
-    for anchor in own:
-        follow.setdefault(anchor.encode(), 0)
-    return follow
-
-
-def _anchors(book: Rulebook) -> tuple[str, ...]:
+def anchors(book: Rulebook) -> tuple[str, ...]:
     """Return the literals of rules on lines that no parser asks for."""
     signals = [s for rule in book.rules.values() for s in rule.signal if UNSPOKEN & set(s.speaker)]
     return tuple(dict.fromkeys(a for s in signals for a in s.anchors or book.required(s.pattern)))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import accumulate
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from forensics.engine.clock import Clock
+from forensics.engine.hearing import Hearing
 from forensics.engine.marks import Counts, Joined, Mark, PartMarks, counted, marked, remarkable
 from forensics.engine.seen import LOG_KINDS
 from forensics.model import Context, Event, Line, Record, Source, Step
-from forensics.parsers import FILE_PARSERS, LINE_PARSERS
+from forensics.parsers import FILE_PARSERS
 from forensics.parsers.metrics import STEP_HINT, complete
 from forensics.scan import Hit, Matcher, Plan, Scan
 from forensics.scan.parts import GREW
@@ -65,20 +64,6 @@ class Heard(Struct):
     times: tuple[array[int], array[float]] | None = None
 
 
-def holding(records: Sequence[Record], literals: Iterable[str]) -> list[Record]:
-    """Return the records whose lines hold one of the literals; each is looked for in all lines at once."""
-    text = "\n".join(record.raw for record in records)
-    starts = [0, *accumulate(len(record.raw) + 1 for record in records)]
-    found: set[int] = set()
-    for literal in literals:
-        at = text.find(literal)
-        while at >= 0:
-            index = bisect_right(starts, at) - 1
-            found.add(index)
-            at = text.find(literal, starts[index + 1])
-    return [records[index] for index in sorted(found)]
-
-
 def _ends_batch(batch: Sequence[Record], following: Line) -> bool:
     """Tell whether the parsers are to be given what there is before the following line."""
     if len(batch) < BATCHES[0][0]:
@@ -101,11 +86,11 @@ def size_of(item: Input) -> int:
 class Reader:
     """Reads one source. Call `read` or `join` once."""
 
-    def __init__(self, context: Context, literals: Sequence[str], step_cap: int, watch: Watch | None = None) -> None:
+    def __init__(self, context: Context, hearing: Hearing, step_cap: int, watch: Watch | None = None) -> None:
         self._watch = watch or Watch()
         self._heard = Heard(context.source)
         self._context = context
-        self._literals = literals
+        self._hearing = hearing
         self._step_cap = step_cap
         self._steps: list[Step] = []
         self._records = 0
@@ -260,22 +245,22 @@ class Reader:
         self._stamped[0].extend(line for line, _ in stamped)
         self._stamped[1].extend(time for _, time in stamped)
         claimed: set[int] = set()
-        for parser in LINE_PARSERS:
-            events = list(parser.parse(batch, self._context))
-            shares = parser.speaker == "progress"
-            fresh = [e for e in events if shares or e.line not in claimed]
-            if not shares:
+        shares, anchored = self._hearing.share(batch)
+        for parser, records in shares:
+            events = list(parser.parse(records, self._context))
+            shared = parser.speaker == "progress"
+            fresh = [e for e in events if shared or e.line not in claimed]
+            if not shared:
                 for event in fresh:
                     first = event.fields.get("from_line")
                     claimed.update(range(first if isinstance(first, int) else event.line, event.end_line + 1))
                     claimed.add(event.line)
             self._keep(fresh)
-        self._keep(self._unclaimed(batch, claimed))
+        self._keep(self._unclaimed(record for record in anchored if record.line.number not in claimed))
 
-    def _unclaimed(self, batch: Sequence[Record], claimed: set[int]) -> Iterator[Event]:
+    def _unclaimed(self, records: Iterable[Record]) -> Iterator[Event]:
         """Yield lines that no speaker claims as plain output, or as log records if they have a level."""
-        rest = [record for record in batch if record.line.number not in claimed]
-        for record in holding(rest, self._literals):
+        for record in records:
             speaker, kind = ("log", record.level) if record.level else ("output", "line")
             yield quote(speaker, kind, [record], self._context)
 

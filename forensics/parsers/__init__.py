@@ -50,7 +50,8 @@ LINE_PARSERS: tuple[LineParser, ...] = (
     python_warning.PARSER,
     python_exception.PARSER,
     nvidia_smi.ERRORS,
-    metrics.PARSER,
+    metrics.LIFE,
+    metrics.SETTINGS,
 )
 
 FILE_PARSERS: tuple[FileParser, ...] = (

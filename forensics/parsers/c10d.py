@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from forensics.model import Context, Event, Record, Value
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
@@ -78,6 +78,7 @@ class C10d:
         "taking the entire process down",
     )
     follow = 0
+    hears: Hears = "lines"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield one event a line."""

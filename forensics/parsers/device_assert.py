@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from forensics.model import Context, Event, Record
+from forensics.model import Context, Event, Hears, Record
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
@@ -30,6 +30,7 @@ class DeviceAssert:
     speaker = "device"
     triggers = ("` failed", "Device-side assertion `")
     follow = 0
+    hears: Hears = "blocks"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield one event for each run of equal assertions."""

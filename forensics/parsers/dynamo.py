@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from forensics.model import Context, Event, Record, Value
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
@@ -33,6 +33,7 @@ class Dynamo:
     speaker = "dynamo"
     triggers = ("torch._dynamo hit config.", "Graph break", "Graph Break Reason")
     follow = 4
+    hears: Hears = "blocks"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield the events; the lines that explain a limit are folded into it."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from forensics.model import Context, Event, Record, Value
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
@@ -47,6 +47,7 @@ class Nccl:
         "NCCL INFO Bootstrap",
     )
     follow = 0
+    hears: Hears = "lines"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield one event a line."""

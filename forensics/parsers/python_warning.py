@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from forensics.model import Context, Event, Record
+from forensics.model import Context, Event, Hears, Record
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
@@ -24,6 +24,7 @@ class PythonWarning:
     speaker = "warning"
     triggers = ("Warning: ",)
     follow = 0
+    hears: Hears = "lines"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield one event a warning line."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from forensics.model import Context, Event, Record
+from forensics.model import Context, Event, Hears, Record
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
@@ -44,6 +44,7 @@ class ReportedStatus:
         "exited with code", "exit=", "rc=", "ret=", "exit: ", "+ exit ", "returncode", "(code=exited, status=",
     )  # fmt: skip
     follow = 0
+    hears: Hears = "lines"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield one event a line that tells a status."""

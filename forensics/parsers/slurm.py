@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from forensics.model import Context, Event, Record, Value
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 from forensics.text.signals import SIGNALS
@@ -121,6 +121,7 @@ class Slurm:
     speaker = "slurm"
     triggers: tuple[str, ...] = ("slurmstepd", "srun: ", "salloc: ", "sbatch: ", "*** JOB ", "*** STEP ", *_OF_STEPS)
     follow = 0
+    hears: Hears = "lines"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from forensics.model import Context, Event, Record, Value
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
@@ -93,6 +93,7 @@ class StackDump:
         "Python v3.",
     )
     follow = 130
+    hears: Hears = "blocks"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""

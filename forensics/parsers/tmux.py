@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 from signal import Signals
 
-from forensics.model import Context, Event, Record, Value
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 from forensics.text.timestamps import leading_time
@@ -102,6 +102,7 @@ class Tmux:
         "access not allowed",
     )
     follow = 0
+    hears: Hears = "all"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""

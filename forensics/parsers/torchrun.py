@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from forensics.model import Context, Event, Record, Value
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
@@ -86,6 +86,7 @@ class Torchrun:
         "Detected dead node",
     )
     follow = 9
+    hears: Hears = "blocks"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from forensics.model import Context, Event, Record, Value
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
@@ -65,6 +65,7 @@ class Usage:
         *_BOXES,
     )
     follow = 1
+    hears: Hears = "blocks"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield one event a refusal."""

@@ -8,13 +8,14 @@ floors above confirm. See docs/performance.md for what was measured.
 from forensics.scan.engines import ENGINES, Matcher, matcher
 from forensics.scan.floods import MOST_ALIKE, Floods, Shape
 from forensics.scan.key import Key, Slot
-from forensics.scan.lines import HEAD_LINES, Hit, Plan, Scan, Span
+from forensics.scan.lines import HEAD_LINES, NONFINITE, Hit, Plan, Scan, Span
 from forensics.scan.parts import Part, PartReader, split
 from forensics.scan.pick import pick
 from forensics.scan.streams import StreamPart, split_stream
 from forensics.text.anchors import required_literals
 
 __all__ = [
-    "ENGINES", "HEAD_LINES", "MOST_ALIKE", "Floods", "Hit", "Key", "Matcher", "Part", "PartReader", "Plan", "Scan",
-    "Shape", "Slot", "Span", "StreamPart", "matcher", "pick", "required_literals", "split", "split_stream",
+    "ENGINES", "HEAD_LINES", "MOST_ALIKE", "NONFINITE", "Floods", "Hit", "Key", "Matcher", "Part", "PartReader",
+    "Plan", "Scan", "Shape", "Slot", "Span", "StreamPart", "matcher", "pick", "required_literals", "split",
+    "split_stream",
 ]  # fmt: skip

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from forensics.engine.executor import keep_freed
+from forensics.engine.hearing import hearing
 from forensics.engine.marks import read_part
-from forensics.engine.read import literals
+from forensics.engine.read import anchors, literals
 from forensics.engine.reader import Reader, size_of
 from forensics.model import Context
 from forensics.rulebook.load import load
@@ -22,7 +23,7 @@ def main(path: str) -> None:
     for item in find([path]).inputs:
         plan = Plan(literals(book), total_bytes=size_of(item))
         context = Context(item.source)
-        reader = Reader(context, (), 24_000)
+        reader = Reader(context, hearing(anchors(book), size_of(item)), 24_000)
         if item.plain_path is None:
             heard = reader.read(item, plan, plan.matcher)
         else:

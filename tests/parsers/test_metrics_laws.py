@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.model import Context, Line, LineParser, Record, Source
-from forensics.parsers.metrics import PARSER, STEP_HINT, complete, parse_step
+from forensics.model import Context, Event, Line, Record, Source
+from forensics.parsers.metrics import LIFE, SETTINGS, STEP_HINT, complete, parse_step
 from tests.effort import undisturbed
 
 CONTEXT = Context(Source("train.log", "training-log", 0))
@@ -27,6 +27,10 @@ def record(text: str) -> Record:
     return Record(Line(1, 0, 0, text), text, text)
 
 
+def told(text: str) -> list[Event]:
+    return [*LIFE.parse([record(text)], CONTEXT), *SETTINGS.parse([record(text)], CONTEXT)]
+
+
 @given(TEXTS)
 def test_no_text_raises(text: str) -> None:
     """Any text gives a step or None, and any number of events."""
@@ -36,7 +40,7 @@ def test_no_text_raises(text: str) -> None:
         assert complete(step, [step]) in {True, False}
         assert step.step is None or step.step >= 0
         assert step.memory_bytes is None or step.memory_bytes >= 0
-    for event in PARSER.parse([record(text)], CONTEXT):
+    for event in told(text):
         assert event.speaker == "progress"
 
 
@@ -65,13 +69,13 @@ def _work(text: str) -> int:
         return tracer
 
     parse_step(record(text), "train.log")  # compiles the patterns, which is work of the first time only
-    list(PARSER.parse([record(text)], CONTEXT))
+    told(text)
     with undisturbed():
         before = sys.gettrace()
         sys.settrace(tracer)  # type: ignore[arg-type]
         try:
             parse_step(record(text), "train.log")
-            list(PARSER.parse([record(text)], CONTEXT))
+            told(text)
         finally:
             sys.settrace(before)
     return count
@@ -95,11 +99,3 @@ def test_no_pattern_nests_unbounded_repeats() -> None:
                     checked += 1
                     assert not nested.search(pattern), pattern
     assert checked
-
-
-def test_it_is_a_line_parser() -> None:
-    """The parser has the shape that the scan works with."""
-    parser: LineParser = PARSER
-    assert parser.speaker == "progress"
-    assert parser.follow == 0
-    assert all(parser.triggers)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from forensics.model import Context, Event, Line, Source
-from forensics.parsers.metrics import PARSER
+from forensics.parsers.metrics import LIFE
+from forensics.parsers.metrics import SETTINGS as TOLD
 from forensics.text.prefix import peel
 
 CONTEXT = Context(Source("train.log", "training-log", 0), default_year=2031)
@@ -14,7 +15,7 @@ CONTEXT = Context(Source("train.log", "training-log", 0), default_year=2031)
 
 def events(*lines: str) -> list[Event]:
     records = [peel(Line(number, 0, 0, line), CONTEXT) for number, line in enumerate(lines, 1)]
-    return list(PARSER.parse(records, CONTEXT))
+    return [*LIFE.parse(records, CONTEXT), *TOLD.parse(records, CONTEXT)]
 
 
 def facts(line: str) -> list[tuple[str, dict[str, Any]]]:
@@ -62,7 +63,7 @@ ENDINGS = [
 @pytest.mark.parametrize(("line", "weak"), ENDINGS)
 def test_endings(line: str, weak: bool) -> None:  # noqa: FBT001 - a column of the table
     """Each wording of a finished training is an ending, and bare words are weak ones."""
-    assert any(trigger in line for trigger in PARSER.triggers)
+    assert any(trigger in line for trigger in LIFE.triggers)
     [(kind, fields)] = facts(line)
     assert kind == "complete"
     assert fields["weak"] is weak
@@ -132,7 +133,7 @@ CHECKPOINTS = [
 @pytest.mark.parametrize(("line", "state", "step", "path"), CHECKPOINTS)
 def test_checkpoints(line: str, state: str, step: int | None, path: str | None) -> None:
     """A save that was announced and one that was finished are told apart, with step and file."""
-    assert any(trigger in line for trigger in PARSER.triggers)
+    assert any(trigger in line for trigger in LIFE.triggers)
     [(kind, fields)] = facts(line)
     assert kind == f"checkpoint-{state}"
     assert fields.get("step") == step
@@ -249,7 +250,7 @@ SETTINGS = [
 @pytest.mark.parametrize(("line", "expected"), SETTINGS)
 def test_settings(line: str, expected: dict[str, Any]) -> None:
     """Settings are read under their own names, whatever form they are printed in."""
-    assert any(trigger in line for trigger in PARSER.triggers)
+    assert any(trigger in line for trigger in TOLD.triggers)
     assert ("config", expected) in facts(line)
 
 

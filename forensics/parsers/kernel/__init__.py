@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from forensics.model import Context, Event, Record, Value
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.parsers.kernel.forms import FORMS, NUMBERS
 from forensics.parsers.kernel.oom import TRIGGERS, Report
 from forensics.parsers.kernel.voice import Spoken, listen
@@ -117,6 +117,7 @@ class Kernel:
         "core_pipe_limit",
     )
     follow = 24
+    hears: Hears = "blocks"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""

@@ -1,23 +1,19 @@
-"""The parser of a run's life: its end, its checkpoints, its settings, its attempts."""
+"""The parsers of a run's life: its end, its checkpoints, its attempts, its settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from forensics.model import Context, Event, Record
+from forensics.model import Context, Event, Hears, Record
 from forensics.parsers.metrics import checkpoints, endings, settings
 from forensics.parsers.metrics.endings import Fact
 from forensics.parsers.metrics.step import parse_step
 from forensics.text.quote import quote
 
-_READERS: tuple[Callable[[str], Iterator[Fact]], ...] = (
-    endings.endings,
-    endings.attempts,
-    endings.programs,
-    checkpoints.checkpoints,
-    settings.configuration,
-    settings.shapes,
-)
+_Reader = Callable[[str], Iterator[Fact]]
+_SPEAKER = "progress"
+_LIVES: tuple[_Reader, ...] = (endings.endings, endings.attempts, endings.programs, checkpoints.checkpoints)
+_SETS: tuple[_Reader, ...] = (settings.configuration, settings.shapes)
 _LONGEST = 16_384
 _MOST_PROGRAMS = 64
 
@@ -25,29 +21,54 @@ _MOST_PROGRAMS = 64
 class Life:
     """Yields what a program says about the run as a whole, one line at a time.
 
-    Kinds: `complete`, `checkpoint-started`, `checkpoint-saved`, `resumed`, `attempt`,
-    `program`, `config`, `tensor-print`. They share their lines with other speakers.
+    Kinds: `complete`, `checkpoint-started`, `checkpoint-saved`, `resumed`, `attempt`, `program`.
+    They share their lines with other speakers.
     """
 
-    speaker = "progress"
-    triggers = tuple(dict.fromkeys((*endings.TRIGGERS, *checkpoints.TRIGGERS, *settings.TRIGGERS)))
+    speaker = _SPEAKER
+    triggers = tuple(dict.fromkeys((*endings.TRIGGERS, *checkpoints.TRIGGERS)))
     follow = 0
+    hears: Hears = "lines"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield the events of the records in order; a version is told once."""
         told: set[object] = set()
+        for event in _read(_LIVES, records, context):
+            if event.kind == "program":
+                version = (event.fields["name"], event.fields["version"])
+                if version in told or len(told) >= _MOST_PROGRAMS:
+                    continue
+                told.add(version)
+            yield event
+
+
+class Settings:
+    """Yields what a program was told to do, and the shapes that it prints: `config` and `tensor-print`.
+
+    Beyond its triggers it hears what stands at the beginning of a log, where settings have all kinds of names.
+    """
+
+    speaker = _SPEAKER
+    triggers = settings.TRIGGERS
+    follow = 0
+    hears: Hears = "all"
+
+    def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
+        """Yield the events of the records in order."""
         for record in records:
-            text = record.text[:_LONGEST]
-            for read in _READERS:
-                for kind, fields in read(text):
-                    if kind == "program":
-                        version = (fields["name"], fields["version"])
-                        if version in told or len(told) >= _MOST_PROGRAMS:
-                            continue
-                        told.add(version)
-                    elif kind == "config" and parse_step(record, context.source.path) is not None:
-                        continue  # a progress record that names its batch size
-                    yield quote(self.speaker, kind, [record], context, fields, message=text)
+            for event in _read(_SETS, (record,), context):
+                # A progress record may name its batch size.
+                if event.kind != "config" or parse_step(record, context.source.path) is None:
+                    yield event
 
 
-PARSER = Life()
+def _read(readers: Sequence[_Reader], records: Iterable[Record], context: Context) -> Iterator[Event]:
+    for record in records:
+        text = record.text[:_LONGEST]
+        for read in readers:
+            for kind, fields in read(text):
+                yield quote(_SPEAKER, kind, [record], context, fields, message=text)
+
+
+LIFE = Life()
+SETTINGS = Settings()

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from forensics.model import Context, Event, Record
+from forensics.model import Context, Event, Hears, Record
 from forensics.parsers.nvidia_smi import monitor, query, rows, table
 from forensics.parsers.nvidia_smi.errors import TRIGGERS, complaint, joined, kind_of
 from forensics.parsers.nvidia_smi.snapshot import Lines, Snapshot, events, told
@@ -75,6 +75,7 @@ class NvidiaSmiErrors:
         "used_gpu_memory [MiB]",
     )
     follow = 160
+    hears: Hears = "blocks"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""

@@ -23,7 +23,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from forensics.model import Context, Event, Record, Value
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.parsers.python_exception import asides
 from forensics.text.frames import innermost
 from forensics.text.lazy import lazy
@@ -111,6 +111,7 @@ class PythonException:
         "During handling of the above",
     )
     follow = 8
+    hears: Hears = "blocks"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield events in the order of their lines."""

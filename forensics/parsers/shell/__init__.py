@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from forensics.model import Context, Event, Record, Value
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.parsers.shell.forms import (
     BARE,
     FORMS,
@@ -120,6 +120,7 @@ class Shell:
         "Configuration file '",
     )
     follow = 2
+    hears: Hears = "blocks"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""
