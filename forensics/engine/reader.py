@@ -72,6 +72,10 @@ def _ends_batch(batch: Sequence[Record], following: Line) -> bool:
     return any(len(batch) >= lines and gap >= least for lines, least in BATCHES)
 
 
+def _behind_a_gap(record: Record) -> Record:
+    return record if record.line.gap else replace(record, line=replace(record.line, gap=True))
+
+
 def budget(item: Input, step_cap: int) -> int:
     """Return how many of the progress records of a large source are kept, about; 0 of a small one: all."""
     size = size_of(item)
@@ -154,6 +158,7 @@ class Reader:
 
     def _take(self, marks: Iterable[Mark]) -> None:
         batch: list[Record] = []
+        apart = False  # whether progress alone stands between this record and the one before it in the batch
         for mark in marks:
             self._clock.see(mark.record)
             if mark.step is not None:
@@ -162,7 +167,8 @@ class Reader:
                 if _ends_batch(batch, mark.record.line):
                     self._parse(batch)
                     batch = []
-                batch.append(mark.record)
+                batch.append(_behind_a_gap(mark.record) if apart else mark.record)
+            apart = not mark.literal
         self._parse(batch)
 
     def _ended(self, source: Source, counts: Counts) -> Heard:

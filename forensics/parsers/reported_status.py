@@ -41,7 +41,7 @@ class ReportedStatus:
     triggers = (
         "xit status", "xit code", "xit_code", "xit_status", "xit-code", "eturn code", "XIT_CODE",
         "XITCODE", "XIT_STATUS",
-        "exited with code", "exit=", "rc=", "ret=", "exit: ", "+ exit ", "returncode", "(code=exited, status=",
+        "exited with code", "exit=", "rc=", "ret=", "exit:", "exit ", "returncode", "(code=exited, status=",
     )  # fmt: skip
     follow = 0
     hears: Hears = "lines"

@@ -19,8 +19,8 @@ from forensics.parsers.metrics.endings import Fact
 from forensics.text.lazy import has_any, lazy
 
 TRIGGERS = (
-    "heckpoint", "CHECKPOINT", "ckpt", "eights saved", "aving model", "aved model", "save model ",
-    "save best model ", "aved final model",
+    "heckpoint", "CHECKPOINT", "ckpt", "eights saved", "aving model", "aving the ", "aved model", "save model ",
+    "save best model ", "aved final model", "uccessfully saved", "was saved at", "Wrote ",
     "aving current state", "tate saved", "aved state", "napshot", "odel saved", "esuming", "esumed", "estored",
     "estoring", "ontinuing training", "[Torch] Sav", "oading states", "oading model from",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Words that say a training program came to its end, began anew, or which versions it runs.
+"""Words that say a training program came to its end, or began anew.
 
 A `weak` ending proves little alone: a bare `done` may close any part of a program, and
 wandb prints its summary after a crash too. Source: transformers, Lightning, torchrun,
@@ -32,9 +32,7 @@ TRIGGERS = (
     "zero exit code", "*** Best metric", "Best metric: ",
     "hutdown complete", "inished server process", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ",
     "Rendezvous complete for workers", "restart_count=", "will restart worker group", "Restarting worker group",
-    "ttempt ", "torch 2.", "torch 1.", "torch==", "torch: ", "PyTorch", "NCCL version ", "vLLM ", "ransformers version",
-    "transformers_version", "CUDA Version", "CUDA version", "cuda 1", "river Version", "river version",
-    "ightning version", "eepspeed version", "Python: 3", "Python version", "JAX version", "ensorflow version",
+    "ttempt ",
 )  # fmt: skip
 
 _CODE = lazy(r"\b(?:print|info|log|warning|debug|error|write|echo)\(|^\s*(?:if|def|raise|assert|#|return) |\becho ")
@@ -128,19 +126,6 @@ _STEPS = lazy(r"\b(\d[\d,]{0,14}) (?:steps|iterations|updates)\b")
 _RESTART = lazy(r"(?:(\d{1,6})/\d{1,6} attempts left; )?(?:will restart|Restarting) worker group")
 _COUNT = lazy(r"\brestart_count=(\d{1,9})")
 _ATTEMPT = lazy(r"[\s=#*-]{0,20}(?:starting |running |begin )?(?:run )?attempt\s{0,2}#?(\d{1,6})\b", re.IGNORECASE)
-_VERSION = lazy(
-    r"(?<![\w/.-])(?P<name>torch(?:vision|audio)?|pytorch|cuda|cudnn|nccl|vllm|transformers|accelerate|deepspeed|python"
-    r"|(?:pytorch[-_ ])?lightning|flash[-_]attn|triton|jax|tensorflow|megatron-core|nemo|trl|peft|xformers"
-    r"|driver(?=\D{1,20}\d{3}))"  # many drivers have versions; NVIDIA's have three digits
-    r"(?:[-_ ]?(?:api server )?version['\"]?)?(?: ?==? ?|: ?|\s)['\"(]?v?(?P<version>\d{1,4}\.\d{1,4}[\w.+]{0,40})",
-    re.IGNORECASE | re.ASCII,
-)
-_ADVICE = lazy(
-    r"requir|need|minimum|>=|<=|support|upgrade|downgrade|deprecat|since|instead|compiled with|match|will be|future"
-    r"|older|newer|recommend|install it|please|in PyTorch \d[\d.]+ and",
-    re.IGNORECASE,
-)
-_TWO_PARTS = frozenset({"cuda", "driver", "python"})
 
 
 def endings(text: str) -> Iterator[Fact]:
@@ -173,16 +158,3 @@ def attempts(text: str) -> Iterator[Fact]:
         yield "attempt", {"marker": "restart", **left}
     elif found := _ATTEMPT.match(text):
         yield "attempt", {"marker": "attempt", "attempt": int(found[1])}
-
-
-def programs(text: str) -> Iterator[Fact]:
-    """Yield `program` for each version that a program prints of itself or of a library."""
-    told = [*_VERSION.finditer(text)]
-    if not told or _ADVICE.search(text):
-        return
-    for found in told:
-        name = found["name"].lower().replace("_", "-")
-        name = "torch" if name == "pytorch" else name
-        version = found["version"].rstrip(".")
-        if version.count(".") >= 2 or name in _TWO_PARTS:
-            yield "program", {"name": name, "version": version}
