@@ -80,12 +80,14 @@ def _share(lines: Sequence[str], pattern: re.Pattern[str]) -> float:
     return sum(pattern.match(line) is not None for line in sample) / len(sample)
 
 
-def _kernel(base: str, _text: str, lines: Sequence[str]) -> str | None:
+def _kernel(base: str, text: str, lines: Sequence[str]) -> str | None:
     if _share(lines, _KERNEL_STAMP) >= _HALF or _share(lines, _KERNEL_SPEAKER) >= _HALF:
         return "kernel-log"
     named = _KERNEL_NAME.search(base) is not None
     if _share(lines, _DATED_STAMP) >= _HALF and (named or any(_KERNEL_WORDS.search(line) for line in lines)):
         return "kernel-log"
+    if not named and "kernel" not in text:
+        return None
     idents = [match["ident"] for line in lines if (match := _SYSLOG.match(line))]
     return "kernel-log" if len(idents) >= _HALF * len(lines) and ("kernel" in idents or named) else None
 

@@ -29,7 +29,8 @@ def strip(text: str) -> str:
     """
     if text.startswith(_BOM):
         text = text[1:]
-    if _CONTROL.search(text) is None:
+    # Nearly all lines are printable, which is told more quickly than by the pattern.
+    if text.isprintable() or all(map(str.isprintable, text.split("\n"))) or _CONTROL.search(text) is None:
         return text
     if any(introducer in text for introducer in _INTRODUCERS):
         text = _ESCAPE.sub("", text)
