@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import IO, BinaryIO
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Struct
 
@@ -234,6 +233,8 @@ def _words(found: Found, made: Sequence[Finding]) -> dict[tuple[str, int], str]:
 def _offset(tz: str | None) -> float:
     if not tz:
         return 0.0
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # most runs need none
+
     try:
         zone = ZoneInfo(tz)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import shlex
-from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -38,6 +37,8 @@ class Group(click.Group):
 
     def meant(self, ctx: click.Context, word: str) -> str:
         """Return the end of the sentence: the nearest command, or none."""
+        from difflib import get_close_matches  # for who mistypes only
+
         near = get_close_matches(word, self.list_commands(ctx), n=1, cutoff=0.6)
         return f"; did you mean {near[0]!r}?" if near else "."
 

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import cache
 
-try:
-    from stringzilla import count as _count
-except ImportError:  # it has no wheel for every machine
-    _count = bytes.count
+_LARGE = 1 << 18
+"""Bytes from which on it pays to load what counts faster."""
 
 
 def line_feeds(block: bytes, start: int = 0, stop: int = sys.maxsize) -> int:
     """Count the line feeds between two places of a block."""
-    return int(_count(block, b"\n", start, stop))
+    count = _counter() if len(block) >= _LARGE else bytes.count
+    return int(count(block, b"\n", start, stop))
+
+
+@cache
+def _counter() -> Callable[..., int]:
+    try:
+        import stringzilla
+    except ImportError:  # it has no wheel for every machine
+        return bytes.count
+    counter: Callable[..., int] = stringzilla.count
+    return counter
 
 
 def record_start(block: bytes, at: int) -> int:
