@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec.structs import asdict
 
 from forensics.cli.output import write
 
@@ -160,6 +159,8 @@ def _lines(request: Request, fits: Sequence[Hypothesis], advice: Advice | None, 
 
 
 def _data(request: Request, fits: Sequence[Hypothesis], advice: Advice | None) -> dict[str, Any]:
+    from msgspec.structs import asdict
+
     found: dict[str, Any] = {"requested_bytes": request.requested_bytes or None, "fits": [asdict(fit) for fit in fits]}
     if advice is not None:
         options = [{**asdict(o.setup), "predicted_bytes": o.footprint.peak} for o in advice.options]
