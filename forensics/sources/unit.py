@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
 from forensics.sources.input import Input
 from forensics.sources.names import unpacked
-from forensics.sources.span import Span
+from forensics.sources.span import Span, span
 from forensics.text.lazy import lazy
 
 _TOGETHER = lazy(
@@ -41,6 +42,8 @@ _PURPOSE = lazy(
     r"pip|conda|mamba|apt|freeze|packages|requirements|history|journal(?:ctl)?|syslog|kubectl|sacct|squeue|"
     r"results?|plots?|warnings?|errors?|repro(?:duce[sd]?|duction)?|probe|bench(?:mark)?|sweep|smoke|profil(?:e|er|ing)"
 )
+_PEEKED = 8
+"""Logs of a unit that are looked into for times."""
 _TOKEN = lazy(r"[a-z]+|\d{1,18}")
 _DATE = lazy(r"(?<!\d)(20\d\d)[-_.](0\d|1[0-2])[-_.]([0-2]\d|3[01])(?!\d)")
 
@@ -124,3 +127,20 @@ def related(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
         return False
     extra = long[len(short) :]
     return long[: len(short)] == short and "/" not in extra and not any(map(_PURPOSE.fullmatch, extra))
+
+
+def peek(cluster: Sequence[Unit]) -> None:
+    """Fill in when the units were written; logs without years take the year of one that has it."""
+    for unit in cluster:
+        unit.when = _union(unit, None)
+    dated = next((unit.when for unit in cluster if unit.when and unit.when.dated), None)
+    for unit in cluster:
+        if dated and unit.when and not unit.when.dated:
+            unit.when = _union(unit, datetime.fromtimestamp(dated.first, UTC).year)
+
+
+def _union(unit: Unit, year: int | None) -> Span | None:
+    spans = [found for made in unit.inputs[:_PEEKED] if (found := span(made, year))]
+    if not spans:
+        return None
+    return Span(min(s.first for s in spans), max(s.last for s in spans), dated=all(s.dated for s in spans))
