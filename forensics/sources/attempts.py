@@ -91,9 +91,10 @@ def _units(ordered: Iterable[Input]) -> list[Unit]:
     names = {unpacked(made.source.path) for made in ordered}
     units: dict[tuple[object, ...], Unit] = {}
     for made in ordered:
-        if made.source.kind not in LOG_KINDS:
-            continue
         path = made.source.path
+        # What `script` or a copied terminal left under a log's name is a log.
+        if made.source.kind not in LOG_KINDS and not (made.source.kind in VOICES and path.endswith((".log", ".out"))):
+            continue
         found = rotation(path) or dotted_rotation(path)
         if found is not None and (found.base in names or rotation(path)):
             path = found.base

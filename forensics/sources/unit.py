@@ -20,10 +20,12 @@ _TOGETHER = lazy(
 )
 _EXPLICIT = frozenset({"attempt", "try", "retry", "restart", "resume"})
 _NUMBERED = _EXPLICIT | {"run", "job", "launch", "exp", "slurm", "version", "v", "round", "trial"}
+_LETTERED = frozenset({"run", "exp", "trial", "try", "attempt", "round"})
 _SCHEDULED = frozenset({"slurm", "job"})
 _AGES = {
     "old": -1, "prev": -1, "previous": -1, "earlier": -1, "older": -1, "former": -1, "backup": -1, "bak": -1,
     "orig": -1, "before": -1, "yesterday": -1,
+    "ok": -1, "good": -1, "works": -1, "working": -1, "baseline": -1, "reference": -1, "ref": -1,
     "resume": 1, "resumed": 1, "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1,
     "after": 1,
 }  # fmt: skip
@@ -96,6 +98,8 @@ def read_name(path: str) -> Unit:
                     number, job = int(token), before in _SCHEDULED
                 elif before and len(token) >= 4:
                     number = int(f"{number}{token}")  # a date and a time of day
+            elif number is None and before in _LETTERED and len(token) == 1:
+                number = ord(token)  # `run_a`, `run_b`
             elif token in _AGES and not (token in _EXPLICIT and "".join(tokens[i + 1 : i + 2]).isdecimal()):
                 age = _AGES[token]
             elif token not in _STREAMS:

@@ -8,7 +8,7 @@ import pytest
 
 from forensics.analyze import analyze_files
 from forensics.model import Report
-from tests.engine.runs import analyse, finding, root, rulebook, steps
+from tests.engine.runs import OOM, analyse, finding, root, rulebook, steps
 
 DONE = steps(1, 100) + "Training complete\n"
 IDLE = """Fri Nov 27 11:02:10 2026
@@ -72,8 +72,8 @@ def test_a_resume_at_its_level_and_a_new_beginning_are_no_jump(level: float, fir
 
 
 LISTING = """$ ls -l --time-style=full-iso *.log
--rw-rw-r-- 1 u u 3216 {old} run_a.log
--rw-rw-r-- 1 u u    0 {new} run_b.log
+-rw-rw-r-- 1 u u 3216 {old} north.log
+-rw-rw-r-- 1 u u    0 {new} south.log
 """
 
 
@@ -88,5 +88,29 @@ LISTING = """$ ls -l --time-style=full-iso *.log
 )
 def test_an_empty_log_that_is_younger_than_all_others_is_the_run_in_question(old: str, new: str, empty: bool) -> None:  # noqa: FBT001 - a case
     """A listing tells which of two logs was last: the words in the older one are of the run before."""
-    report = analyse(run_a_log=steps(1, 100), run_b_log="", session_txt=LISTING.format(old=old, new=new))
+    report = analyse(north_log=steps(1, 100), south_log="", session_txt=LISTING.format(old=old, new=new))
     assert (root(report) == "capture.log-empty") is empty
+
+
+SCRIPT = "#!/bin/bash\n#SBATCH --output=train.log\npython train.py compile=true\n"
+REFUSED = (
+    'Traceback (most recent call last):\n  File "t.py", line 7, in <module>\nValueError: the head size must be even\n'
+)
+STOPPED = steps(1, 40) + "\nDetected KeyboardInterrupt, attempting graceful shutdown ...\n"
+
+
+@pytest.mark.parametrize("other", [STOPPED, steps(1, 40) + OOM, DONE], ids=["stopped", "failed", "done"])
+def test_the_log_that_the_launch_promised_is_of_the_run_in_question(other: str) -> None:
+    """A log beside it that nobody promised, with an end of its own, is of another run."""
+    report = analyse(train_sh=SCRIPT, train_log=REFUSED, eager_log=other)
+    assert report.verdict == "failed"
+    assert [(f.id, f.evidence[0].path) for f in report.findings if f.role == "root"] == [
+        ("setup.python-exception", "train.log")
+    ]
+
+
+@pytest.mark.parametrize("other", [steps(1, 40), steps(1, 40) + REFUSED], ids=["no end", "the same end"])
+def test_a_log_beside_the_promised_one_may_be_of_the_same_run(other: str) -> None:
+    """What the program writes itself is promised by nobody: without another end of its own it counts."""
+    report = analyse(train_sh=SCRIPT, train_log=REFUSED, metrics_log=other)
+    assert report.run.last_step == 40

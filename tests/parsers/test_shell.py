@@ -219,3 +219,20 @@ def test_the_laws_hold() -> None:
 def test_the_programs_around_a_run_are_told_apart(line: str, kind: str) -> None:
     """Copies, containers, launchers and shells that were handed a command."""
     assert one(PARSER, line).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("kubectl cp --retries=10 llm/trainer-0:logs/a.log ./a.log", 'Error from server (NotFound): pods "trainer-0" not found'),
+        ("kubectl -n llm logs trainer-0 --tail=50", 'Error from server (NotFound): pods "trainer-0" not found'),
+        ("oc describe pod trainer-0", 'Error from server (NotFound): pods "trainer-0" not found'),
+        ("docker logs trainer", "Error response from daemon: No such container: trainer"),
+        ("docker container inspect trainer", "Error: No such container: trainer"),
+    ],
+)  # fmt: skip
+def test_who_looks_for_a_container_has_not_started_one(command: str, answer: str) -> None:
+    """That it is gone says nothing of a launch; the same answer to a command that runs something does."""
+    assert parse(PARSER, f"$ {command}\n{answer}") == []
+    [event] = parse(PARSER, f"$ kubectl exec trainer-0 -- bash start.sh\n{answer}")
+    assert event.kind in {"kubectl", "docker"}

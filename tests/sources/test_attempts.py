@@ -57,6 +57,12 @@ BARE = log(0, stamped=False)
         {"attempt_1/job-771204.log": log(10), "job-771390.log": log(12)},
         {"0209_run1/master-0.log": log(10), "0212_run2/llm-pre-worker-0.log": log(12)},
         {"exp-1/stdout.txt": log(10), "exp-2/console.log": log(12)},
+        {"run_a.log": BARE, "run_b.log": BARE},
+        {
+            "train_0801.log": BARE,
+            "train_0802.log": b"me@host:~/tts$ python3 train.py\n" + BARE + b"me@host:~/tts$ date\n",
+        },
+        {"train_hd64_ok.log": BARE, "train_hd80.log": BARE},
     ],
 )
 def test_tries_are_numbered_oldest_first(files: dict[str, bytes]) -> None:
@@ -87,6 +93,7 @@ def test_names_that_grow_are_tries_even_without_times() -> None:
         {"train.log": log(10), "eval.log": log(12)},
         {"train.log": log(10), "train_eval.log": log(12)},
         {"train.log": BARE, "train_b.log": BARE},
+        {"model_a.log": BARE, "model_b.log": BARE},
         {"run1/master-0.log": log(10), "run2/worker.log": log(10)},
         {"run2/master-0.log": quiet(10), "run1/worker.log": quiet(12)},
         {"shard1/master-0.log": quiet(10), "shard2/worker.log": quiet(12)},

@@ -23,6 +23,8 @@ _DIGITS = lazy(r"\d+")
 _NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
 _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
 _STALE_S = 600.0
+_LAST = 40
+_INTERRUPTED = "KeyboardInterrupt"
 
 
 def observe(seen: Seen) -> Iterator[Event]:
@@ -38,12 +40,50 @@ def observe(seen: Seen) -> Iterator[Event]:
         at = seen.moments(refused)[1]
         seen.older |= {s.path for s in seen.sources if s.kind in PANES}
         seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and not (s.started and s.started > at)}
+    seen.older |= _rivals(seen)
     asked = [(item, _looked_for(seen, item)) for item in gone]
     seen.older |= _of_former_jobs(seen, [event for _, events in asked for event in events])
     silent = speaking(seen).isdisjoint(log.path for log in seen.logs())
     for item, looked_for in asked:
         if silent or item.nearest or looked_for:
             yield _missing(seen, item, looked_for)
+
+
+def _rivals(seen: Seen) -> set[str]:
+    """Return logs beside one that the launch promised which tell of another run's end: nobody promised them.
+
+    Of `eager_run1.log` beside `train.log` only the latter is of the script that lies with them. Both
+    must have an end of their own, and another one, for the logs of one run tell of one end, if any.
+    """
+    logs = {s.path: s for s in seen.logs() if s.rank is None and s.host is None}
+    present = (promised_file(e.path, list(logs.values())) for e in seen.expected if e.state == "present")
+    ours = {s.path: _end(seen, s) for s in present if s is not None}
+    if not ours or not all(ours.values()):
+        return set()
+    folders = {path.rpartition("/")[0] for path in ours}
+    return {
+        path
+        for path, log in logs.items()
+        if path not in ours
+        and path.rpartition("/")[0] in folders
+        and (end := _end(seen, log))
+        and all(not end & own and _before(log, logs[other]) for other, own in ours.items())
+    }
+
+
+def _end(seen: Seen, log: Source) -> set[str]:
+    """Return what a log says of its end: the exceptions and good words that stand in its last lines."""
+    last = {line.number: line.text for line in seen.tails.get(log.path, ())[-_LAST:]}
+    first = min(last, default=0)
+    near = [e for e in seen.events if e.path == log.path and e.line >= first]
+    told = {str(e.fields.get("exception", e.kind)) for e in near if e.speaker == "exception"}
+    told |= {e.kind for e in near if e.speaker == "progress" and e.kind == "complete"}
+    return told | {_INTERRUPTED for text in last.values() if _INTERRUPTED in text}
+
+
+def _before(log: Source, other: Source) -> bool:
+    """Tell whether a log may have ended before another one began, as far as both have times."""
+    return log.ended is None or other.started is None or log.ended <= other.started
 
 
 def _looked_for(seen: Seen, item: Expected) -> list[Event]:

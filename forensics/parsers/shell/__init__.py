@@ -25,6 +25,7 @@ from forensics.parsers.shell.forms import (
     INTERACTIVE,
     JOB,
     KINDS,
+    LOOKED,
     MEMBER,
     SIGNALS_IN_ANY_CASE,
     TEE,
@@ -36,6 +37,9 @@ from forensics.text.signals import SIGNALS
 _NUMBERS = frozenset({"pid", "script_line", "errno", "exit_code"})
 _LONGEST = 4000
 _CALM = frozenset({"debug", "info", "warning"})
+_CONTAINERS = frozenset({"kubectl", "docker", "container"})
+_ANSWERS = 3
+"""Lines behind a command in which it answers."""
 
 
 class Shell:
@@ -117,6 +121,9 @@ class Shell:
         "unable to upgrade connection",
         "error dialing backend",
         "Error from server",
+        "kubectl ",
+        "docker ",
+        "podman ",
         "Configuration file '",
     )
     follow = 2
@@ -125,6 +132,7 @@ class Shell:
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""
         pipeline = 0  # the line after one that reports a pipeline's first member
+        looked = -_ANSWERS  # the line of a command that only looks at containers
         for record in records:
             text = record.text.rstrip()
             if record.level in _CALM or len(text) > _LONGEST:
@@ -134,7 +142,11 @@ class Shell:
             if job := (member or scripted or INTERACTIVE.fullmatch(text) or ZSH.fullmatch(text)):
                 pipeline = record.line.number + 1
                 yield from _job(job, record, context)
-            elif event := _bare(text, record, context) or _message(text, record, context):
+            elif LOOKED.search(text):
+                looked = record.line.number
+            elif (event := _bare(text, record, context) or _message(text, record, context)) and (
+                event.kind not in _CONTAINERS or record.line.number - looked >= _ANSWERS
+            ):
                 yield event
 
 

@@ -204,3 +204,9 @@ BARE = lazy(
     r"|Illegal instruction|Floating point exception|File size limit exceeded|CPU time limit exceeded"
     r"|User defined signal [12])"
 )
+
+LOOKED = lazy(
+    r"\b(?:kubectl|oc|docker|podman|nerdctl)(?: -{1,2}[\w-]{1,40}(?:[ =][\w./:@-]{1,200})?){0,6}"
+    r" (?:container )?(?:get|describe|logs?|cp|top|events?|inspect|ps|stats|images|wait|diff|delete|rm)\b"
+)
+"""A command that looks at what runs, or ends it: that it finds nothing is no launch that failed."""
