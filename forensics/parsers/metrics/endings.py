@@ -18,21 +18,15 @@ Fact = tuple[str, dict[str, Value]]
 """What a line says: the event's kind and its fields."""
 
 TRIGGERS = (
-    "raining complete", "raining Complete", "RAINING COMPLETE", "raining finished", "raining Finished", "raining done",
-    "raining Done", "raining is ", "raining has ", "raining was ", "raining succe", "raining run ", "raining loop ",
-    "inished training", "is now trained", "inished Training", "ompleted training", "one training", "rain finished",
-    "tuning complete", "nd of training", "tuning finished", "tuning is ", "tuning done",
-    "raining process ", "raining time", "epochs completed in", "Optimization Done", "train_runtime", "train metrics",
-    "Trainer.fit` stopped", "worker group successfully finished", "exits successfully", "finished with exit code 0",
-    "xiting program", "wandb: Run summary", "wandb: Synced", "arly stopping", "Signaling Trainer to stop",
-    "eached max", "eached the max", "max_steps", "inished in", "inished!", "inished.", "un complete", "un finished",
-    "ob complete", "ob finished", "xperiment ", "cript finished", "ll done", "DONE", "Done", "done",
-    "uccessfully completed", "uccessfully finished", "ompleted successfully", "inished successfully",
-    "Job succeeded", "Pod completed", "results aggregated", " TERMINATED", "raining of ", "the tuning loop",
-    "zero exit code", "*** Best metric", "Best metric: ",
-    "hutdown complete", "inished server process", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ",
-    "Rendezvous complete for workers", "restart_count=", "will restart worker group", "Restarting worker group",
-    "ttempt ",
+    "inished", "omplete", "RAINING COMPLETE", "raining done", "raining Done", "raining is ", "raining has ",
+    "raining was ", "raining succe", "raining run ", "raining loop ", "is now trained", "one training",
+    "nd of training", "tuning is ", "tuning done", "raining process ", "raining time", "Optimization Done",
+    "train_runtime", "train metrics", "Trainer.fit` stopped", "exits successfully", "xiting program",
+    "wandb: Run summary", "wandb: Synced", "arly stopping", "Signaling Trainer to stop", "eached max",
+    "eached the max", "max_steps", "xperiment ", "ll done", "DONE", "Done", "done", "Job succeeded",
+    "results aggregated", " TERMINATED", "raining of ", "the tuning loop", "zero exit code", "*** Best metric",
+    "Best metric: ", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ", "restart_count=",
+    "will restart worker group", "Restarting worker group", "ttempt ",
 )  # fmt: skip
 
 _CODE = lazy(r"\b(?:print|info|log|warning|debug|error|write|echo)\(|^\s*(?:if|def|raise|assert|#|return) |\becho ")
