@@ -6,11 +6,11 @@ from msgspec import Struct
 
 from forensics import timeline
 from forensics.engine.context import states_of
+from forensics.engine.running import WORKING, at_work
 from forensics.engine.seen import Seen
 from forensics.model import Event
 
-_ACTIVE = "active (running)"
-_AT_WORK = frozenset({"RUNNING", "COMPLETING", _ACTIVE})
+_AT_WORK = frozenset({"RUNNING", "COMPLETING", *WORKING})
 _DONE = frozenset({"COMPLETED", "COMPLETE", "Succeeded"})
 
 
@@ -70,7 +70,7 @@ def outcome(seen: Seen) -> Outcome:
     steps = seen.current_steps()
     last, total = timeline.last_step(steps), timeline.total_steps(steps)
     ends = [e for e in seen.events if is_end(e) and seen.is_current(e.path)]
-    states = [str(e.fields.get("state", "")) for e in states_of(seen, "job-state", "pod-state")] or _service(seen)
+    states = [str(e.fields.get("state", "")) for e in states_of(seen, "job-state", "pod-state")] or at_work(seen)
     return Outcome(
         exit_code=code,
         signal=signal,
@@ -83,20 +83,6 @@ def outcome(seen: Seen) -> Outcome:
         last_step=last,
         total_steps=total,
     )
-
-
-def _service(seen: Seen) -> list[str]:
-    """Return that a service of the machine is running, where its very process wrote the last lines of a log.
-
-    The status of other services, and of one that was started anew since, tells nothing of what the log shows.
-    """
-    last = {s.path: "\n".join(line.text for line in seen.tails.get(s.path, ())) for s in seen.sources}
-    return [
-        _ACTIVE
-        for e in seen.said("scheduler", "unit-state")
-        if e.fields.get("state") == _ACTIVE
-        and any(f"[{e.fields['pid']}]: " in text for path, text in last.items() if path != e.path)
-    ]
 
 
 def _last_epoch(seen: Seen) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from forensics.engine.outcome import Outcome
+from forensics.engine.running import WORKING
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Finding, Verdict
 
@@ -81,7 +82,7 @@ def _good(end: Outcome) -> str:
     if end.last_epoch is not None and not said:
         said.append(f"epoch {end.last_epoch} of {end.last_epoch} was reached and saved")
     if end.scheduler_state:
-        who = "systemd" if "(" in end.scheduler_state else "the scheduler"
+        who = WORKING.get(end.scheduler_state, "the scheduler")
         said.append(f"{who} says {end.scheduler_state}")
     return ", ".join(said) or "nothing failed"
 
