@@ -35,6 +35,9 @@ def _with_root(root: Finding, made: Sequence[Finding], end: Outcome, known: str)
         return "degraded", f"{_good(end)}, but afterwards: {_lower(root.title)}"
     if root.id.startswith("capture.") and end.scheduler_state == "FAILED":
         return "failed", f"the scheduler says FAILED, and nothing the program said is left: {_lower(root.title)}"
+    if root.id.startswith("capture.") and end.failed is not None:
+        word = end.failed
+        return "failed", f"{word.path}:{word.line} says that the run failed, with status {end.exit_code}"
     if root.id.startswith("capture.") and any(f.severity == "error" and _of_a_program(f, root) for f in made):
         return "failed", root.title
     if root.id.startswith("capture."):

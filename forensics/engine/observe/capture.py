@@ -10,7 +10,7 @@ from forensics.engine.context import job_of
 from forensics.engine.observe.expected import PANES, promised_file, speaking
 from forensics.engine.observe.gpus import loads
 from forensics.engine.observe.observed import observed
-from forensics.engine.outcome import outcome
+from forensics.engine.outcome import failure, mask, outcome
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Evidence, Source, Step, Value
 from forensics.text.lazy import lazy
@@ -121,7 +121,7 @@ def _masked(seen: Seen) -> Iterator[Event]:
     """Status 0 of a pipeline whose first member failed, by its words or by the steps that it never made."""
     told = (*seen.said("status", "exit"), *seen.said("scheduler", "job-state"))
     zero = next((e for e in told if e.fields.get("exit_code") == 0), None)
-    pipe = next(seen.said("launch", "masked-status"), None)
+    pipe = mask(seen)
     if not zero or not pipe:
         return
     if (stage := _stage_in_vain(seen)) is not None:
@@ -130,9 +130,11 @@ def _masked(seen: Seen) -> Iterator[Event]:
         yield observed(hiding.place, "masked-stage", message, {"exit_code": 0}, (stopped, missed.place, zero.place))
         return
     raised = next(seen.said("exception", "exception", "bare"), None)
-    if raised or _stopped_short(seen):
+    failed = failure(seen)
+    if raised or failed or _stopped_short(seen):
         message = "the status is that of the last command of the pipeline"
-        yield observed(pipe.place, "masked", message, {"exit_code": 0}, (zero.place,))
+        also = (zero.place, failed.place) if failed else (zero.place,)
+        yield observed(pipe.place, "masked", message, {"exit_code": 0}, also)
 
 
 def _stage_in_vain(seen: Seen) -> tuple[Event, Evidence, Event] | None:
