@@ -29,8 +29,10 @@ def judge(made: Sequence[Finding], end: Outcome, seen: Seen, known: Mapping[str,
 
 
 def _with_root(root: Finding, made: Sequence[Finding], end: Outcome, known: str) -> tuple[Verdict, str]:
-    if known == "failed":
+    if known == "failed" and root.severity == "error":
         return "failed", root.title
+    if known == "failed" and end.running:
+        return "degraded", f"it is still running: {_good(end)}, but {_lower(root.title)}"
     if known == "degraded":
         return "degraded", f"{_good(end)}, but afterwards: {_lower(root.title)}"
     if root.id.startswith("capture.") and end.scheduler_state == "FAILED":

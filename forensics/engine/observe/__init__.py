@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from forensics.engine.observe import (
     allocations,
+    buffers,
     capture,
     collectives,
     containers,
@@ -30,6 +31,7 @@ OBSERVERS: tuple[Callable[[Seen], Iterator[Event]], ...] = (
     containers.observe,
     expected.observe,
     capture.observe,
+    buffers.observe,
     series.observe,
     resumption.observe,
     slowdown.observe,
