@@ -49,6 +49,8 @@ def _with_root(root: Finding, made: Sequence[Finding], end: Outcome, known: str)
         return "failed", root.title
     if end.good:
         return "degraded", f"{_good(end)}, but {_lower(root.title)}"
+    if end.running:
+        return "degraded", f"it is still running: {_good(end)}, but {_lower(root.title)}"
     if end.bad:
         return "failed", f"the exit status is {end.exit_code}; the only thing found is: {_lower(root.title)}"
     return "unknown", f"no end of the run was seen; found: {_lower(root.title)}"
