@@ -30,7 +30,8 @@ TRIGGERS = (
     "uccessfully completed", "uccessfully finished", "ompleted successfully", "inished successfully",
     "Job succeeded", "Pod completed", "results aggregated", " TERMINATED", "raining of ", "the tuning loop",
     "zero exit code", "*** Best metric", "Best metric: ",
-    "hutdown complete", "inished server process", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ",
+    "Finished", "Completed", "hutdown complete", "inished server process",
+    "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ",
     "Rendezvous complete for workers", "restart_count=", "will restart worker group", "Restarting worker group",
     "ttempt ",
 )  # fmt: skip
