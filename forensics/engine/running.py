@@ -15,6 +15,7 @@ WORKING = {ACTIVE: "systemd", UP: "the container engine", READY: "Kubernetes"}
 _CLOSE = 50
 """Lines from the end of a log in which a server has answered."""
 _SLACK_S = 120.0
+_NUMBERED = lazy(r"[-_]\d{1,4}$")
 _ANSWERED = lazy(
     r"\bHTTP/[\d.]{1,4}\"? (?P<status>[1-5]\d\d)\b|\[GIN\].{1,80}\| (?P<gin>[1-5]\d\d) \|"
     r"|\btext_generation_router\b.{1,200}\bSuccess$"
@@ -63,15 +64,19 @@ def _contained(seen: Seen) -> Iterator[str]:
 
 
 def _of(log: Source, rows: Iterable[Event]) -> list[Event]:
-    """Return the rows that have a name in common with a log; all where none has."""
+    """Return the rows whose container or pod has its name in common with a log, or its image; all where none has."""
     every = [row for row in rows if row.path != log.path]
     stem = PurePosixPath(log.path).name.partition(".")[0].lower()
-    named = [row for row in every if len(stem) > 2 and any(stem in name for name in _names(row))]
-    return named or every
+    for keys in (("container", "pod"), ("image",)):
+        named = [row for row in every if len(stem) > 2 and any(stem in _word(row, key) for key in keys)]
+        same = [row for row in named if any(_NUMBERED.sub("", _word(row, key)) == stem for key in keys)]
+        if named:
+            return same or named
+    return every
 
 
-def _names(row: Event) -> Iterator[str]:
-    return (str(row.fields[key]).lower() for key in ("container", "image", "pod") if row.fields.get(key))
+def _word(row: Event, key: str) -> str:
+    return str(row.fields.get(key) or "").lower()
 
 
 def _up(row: Event, log: Source) -> bool:

@@ -87,6 +87,15 @@ def test_of_several_containers_the_one_with_the_logs_name_counts() -> None:
     assert analyse(server_log=SERVES, ps_txt=rows).verdict == "healthy"
 
 
+def test_an_older_container_of_the_same_image_is_another_one() -> None:
+    """`docker ps -a` lists what is left of earlier tries; the one whose name is the log's counts."""
+    rows = table(COMPOSE, "Up 23 minutes (healthy)")
+    older = "vllm-old vllm/vllm-openai:v0.9.1     Exited (1) 2 days ago\n"
+    assert report(rows + older).verdict == "healthy"
+    assert report(older.join(rows.splitlines(keepends=True))).verdict == "healthy"
+    assert analyse(openai_log=SERVES, ps_txt=rows + older).verdict == "unknown"
+
+
 def test_a_pod_must_be_ready_and_never_have_been_started_anew() -> None:
     """As `kubectl get pods` prints it."""
     found = report(table(PODS, "Running"))
