@@ -174,7 +174,7 @@ def conclude(found: Found, book: Rulebook, tz: str | None = None, executor: Exec
     if partial:  # what was not read may recover from a fault that was, or hold one
         verdict, reason = "unknown", partial[0]
     report = Report(
-        run=_run(seen, end),
+        run=_run(seen, end, root.evidence[0].path if root else ""),
         verdict=verdict,
         restart_helps=root.restart if root and not partial else ("maybe" if verdict in {"failed", "unknown"} else "no"),
         sources=tuple(seen.sources),
@@ -189,7 +189,7 @@ def conclude(found: Found, book: Rulebook, tz: str | None = None, executor: Exec
     return Analysis(report, tuple(timeline.placed(seen.current_steps())), tuple(seen.events), said, end.reached_total)
 
 
-def _run(seen: Seen, end: Outcome) -> Run:
+def _run(seen: Seen, end: Outcome, where: str) -> Run:
     logs = [s for s in seen.sources if s.kind in LOG_KINDS and seen.is_current(s.path)]
     ranks = {e.rank for e in seen.events if e.rank is not None} | {s.rank for s in seen.steps if s.rank is not None}
     declared = [e.fields.get("nranks") or e.fields.get("world_size") for e in seen.events]
@@ -208,7 +208,7 @@ def _run(seen: Seen, end: Outcome) -> Run:
         last_checkpoint_step=timeline.last_checkpoint(
             [e for e in seen.events if seen.is_current(e.path)], seen.current_steps()
         ),
-        exit_code=status_of(seen) if end.exit_code is None else end.exit_code,
+        exit_code=status_of(seen, where) if end.exit_code is None else end.exit_code,
         signal=end.signal,
         world_size=max(sizes, default=len(ranks) or None),
         programs=tuple(sorted(programs)),

@@ -18,19 +18,32 @@ _STATUSES = (
 """Who tells a status: the launch itself, then the launcher of each rank, then the scheduler."""
 _VERSIONS = ("kernel_module", "library")
 _NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
-_ENDED_BY_OTHERS = frozenset({-15, 143, -2, 130})
+ENDED_BY_OTHERS = frozenset({-15, 143, -2, 130})
+_TRAINS = lazy(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun|mpirun)\b|\.(?:py|sh)\b")
 _JOB_LOG = lazy(r"(?:^|/)(?:slurm|job)[-_.](?P<job>\d{1,18})(?:[._-]\w+)?\.(?:out|err|log)$")
 
 
-def exit_of(seen: Seen, rank: int | None) -> dict[str, Value]:
-    """Return exit_code and signal as told of that rank; else of whichever process is named first."""
+def exit_of(seen: Seen, rank: int | None, path: str = "") -> dict[str, Value]:
+    """Return exit_code and signal as told of that rank; else of whichever process is named first.
+
+    A launcher itself ends with 1 whatever its workers ended with, so of those its table says more. Where nobody else
+    tells a status, it is the one that stands in the same log, or that a shell has of the job it ran.
+    """
     told = [e for speaker, kind in _STATUSES for e in seen.said(speaker, kind)]
     own = [e for e in told if rank is not None and e.rank == rank]
-    for event in (*own, *told):
+    if told and told[0].speaker == "status" and told[0].fields.get("exit_code") == 1:
+        own += [e for e in told if e.kind == "failure" and e.fields.get("root_cause")]
+    near = [e for e in seen.said("status", "reported-part", "step") if e.path == path]
+    for event in (*own, *told, *near, *_jobs_of_shells(seen)):
         found = {name: event.fields[name] for name in ("exit_code", "signal") if event.fields.get(name)}
         if found:
             return found
     return {}
+
+
+def _jobs_of_shells(seen: Seen) -> list[Event]:
+    """Return what a shell says of trainings that it had in the background: `[1]+  Exit 1   python train.py`."""
+    return [e for e in seen.said("shell", "job-exit") if _TRAINS.search(str(e.fields.get("command") or ""))]
 
 
 def ranks_of(seen: Seen, found: Sequence[Event]) -> tuple[int, ...]:
@@ -105,18 +118,23 @@ def versions_of(seen: Seen, wanted: Iterable[str]) -> dict[str, Value]:
     return found
 
 
-def status_of(seen: Seen) -> int | None:
-    """Return the exit status that the scheduler, a launcher or a pod gives for the run; None where none does."""
+def status_of(seen: Seen, path: str = "") -> int | None:
+    """Return the exit status that the scheduler, a launcher or a pod gives for the run; None where none does.
+
+    Of what logs say of a part, that counts more which stands in the log of that path.
+    """
+    parts = sorted(seen.said("status", "reported-part"), key=lambda e: e.path != path)
     told = (
         *states_of(seen, "job-state"),
         *seen.said("slurm", "task-exit"),
         *seen.said("scheduler", "pod-state"),
         *seen.said("torchrun", "failed", "failure", "launcher"),
-        *seen.said("status", "reported-part"),
+        *parts,
+        *_jobs_of_shells(seen),
     )
     codes = [code for e in told if isinstance(code := e.fields.get("exit_code"), int)]
     # What a launcher ended because of another process says less than what that one ended with.
-    return next((code for code in codes if code not in _ENDED_BY_OTHERS), codes[0] if codes else None)
+    return next((code for code in codes if code not in ENDED_BY_OTHERS), codes[0] if codes else None)
 
 
 def _jobs(events: Iterable[Event]) -> list[int]:

@@ -69,10 +69,12 @@ _CONVERT: dict[str, Callable[[str], Value]] = {
 
 
 def derived(facts: Mapping[str, Value], message: str) -> dict[str, Value]:
-    """Return what follows from the facts: of an allocation, what all others hold and what is reserved and unused."""
+    """Return what follows from the facts: of an allocation, what others hold and what is unused; which limit it is."""
     found: dict[str, Value] = {}
     if "failed_node" in facts:
         found["node"] = facts["failed_node"]  # not one of those on which the scheduler says so
+    if "open_files" in facts:
+        found["limit"] = facts["open_files"]
     others = [parse_size(m[1]) for m in _FOREIGN.finditer(message)]
     if "foreign_bytes" in facts and len(others) > 1:
         found["foreign_bytes"] = sum(n for n in others if n is not None)

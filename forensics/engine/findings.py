@@ -110,7 +110,7 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
             facts.setdefault("node", event.host)
         facts = {**job_of(seen), **versions_of(seen, candidate.rule.facts), **facts}
         if "exit_code" not in facts and "signal" not in facts:
-            facts |= exit_of(seen, event.rank)
+            facts |= exit_of(seen, event.rank, event.path)
         if "start_command" in candidate.rule.facts:
             facts |= start_of(seen, event.path)
     return facts

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+
 from msgspec import Struct
 
 from forensics import timeline
-from forensics.engine.context import states_of
-from forensics.engine.seen import Seen
+from forensics.engine.context import ENDED_BY_OTHERS, states_of
+from forensics.engine.running import WORKING, at_work
+from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event
 
-_ACTIVE = "active (running)"
-_AT_WORK = frozenset({"RUNNING", "COMPLETING", _ACTIVE})
+_AT_WORK = frozenset({"RUNNING", "COMPLETING", *WORKING})
 _DONE = frozenset({"COMPLETED", "COMPLETE", "Succeeded"})
+_CLOSING_LINES = 20
+"""Lines of a log below the word of a build tool that its step failed, where that is how the log ends."""
 
 
 class Outcome(Struct, frozen=True):
@@ -20,12 +24,14 @@ class Outcome(Struct, frozen=True):
     `finished` is positive evidence that training came to its end, with its event; `hinted` a
     weaker word for it, such as a bare `done`, which counts only where nothing failed;
     `last_epoch` is the last of the planned ones, reached and saved;
-    `exit_code` is the launcher's status (`masked` if a pipeline may have hidden another).
+    `exit_code` is the launcher's status (`masked` if a pipeline may have hidden another), and
+    `failed` the last word of a log, where that is a build tool or launcher saying that it failed.
     """
 
     exit_code: int | None = None
     signal: int | None = None
     masked: bool = False
+    failed: Event | None = None
     finished: Event | None = None
     hinted: Event | None = None
     reached_total: bool = False
@@ -67,14 +73,19 @@ def outcome(seen: Seen) -> Outcome:
     exits = list(seen.said("status", "exit")) or _reported(seen)
     code = _last(exits, "exit_code")
     signal = _last(exits, "signal")
+    masked = mask(seen) is not None
+    failed = failure(seen) if code is None or (code == 0 and masked) else None
+    if failed is not None:
+        code, signal = _last([failed], "exit_code"), _last([failed], "signal")
     steps = seen.current_steps()
     last, total = timeline.last_step(steps), timeline.total_steps(steps)
     ends = [e for e in seen.events if is_end(e) and seen.is_current(e.path)]
-    states = [str(e.fields.get("state", "")) for e in states_of(seen, "job-state", "pod-state")] or _service(seen)
+    states = [str(e.fields.get("state", "")) for e in states_of(seen, "job-state", "pod-state")] or at_work(seen)
     return Outcome(
         exit_code=code,
         signal=signal,
-        masked=any(True for _ in seen.said("launch", "masked-status")),
+        masked=masked,
+        failed=failed,
         finished=next((e for e in reversed(ends) if not e.fields.get("weak")), None),
         hinted=next((e for e in reversed(ends) if e.fields.get("weak")), None),
         reached_total=timeline.reached_total(steps),
@@ -83,20 +94,6 @@ def outcome(seen: Seen) -> Outcome:
         last_step=last,
         total_steps=total,
     )
-
-
-def _service(seen: Seen) -> list[str]:
-    """Return that a service of the machine is running, where its very process wrote the last lines of a log.
-
-    The status of other services, and of one that was started anew since, tells nothing of what the log shows.
-    """
-    last = {s.path: "\n".join(line.text for line in seen.tails.get(s.path, ())) for s in seen.sources}
-    return [
-        _ACTIVE
-        for e in seen.said("scheduler", "unit-state")
-        if e.fields.get("state") == _ACTIVE
-        and any(f"[{e.fields['pid']}]: " in text for path, text in last.items() if path != e.path)
-    ]
 
 
 def _last_epoch(seen: Seen) -> int | None:
@@ -119,6 +116,58 @@ def _reported(seen: Seen) -> list[Event]:
         last[step.path] = max(last.get(step.path, 0), step.line)
     told = (e for e in seen.said("status", "reported") if e.rank is None)
     return [e for e in told if e.line > last.get(e.path, 0)]
+
+
+def mask(seen: Seen) -> Event | None:
+    """Return the pipeline that hides the status of the run: by what it pipes, or as it made the log of the training."""
+    known = next(seen.said("launch", "masked-status"), None)
+    if known is not None:
+        return known
+    logs = {PurePosixPath(step.path).name for step in seen.current_steps()}
+    piped = (e for e in seen.said("launch", "promise") if e.fields.get("masks"))
+    return next((e for e in piped if PurePosixPath(str(e.fields["missing_path"])).name in logs), None)
+
+
+def failure(seen: Seen) -> Event | None:
+    """Return the word with which a log ends, where that is a status of the run that is not good."""
+    told = [*_reported(seen), *_steps(seen), *_launchers(seen)]
+    return next((e for e in reversed(told) if e.fields.get("exit_code") not in {None, 0}), None)
+
+
+def _launchers(seen: Seen) -> list[Event]:
+    """Return what launchers say of a worker that failed, below all work and the last word of a good end in a log.
+
+    One rank may say that it is done while another fails, and the launcher ends them all.
+    """
+    ended = [
+        e
+        for e in seen.said("torchrun", "launcher", "failed")
+        if e.fields.get("exit_code") not in {None, 0, *ENDED_BY_OTHERS}
+    ]
+    if not ended:
+        return []
+    good = {e.path: e.line for e in seen.events if is_end(e) and not e.fields.get("weak")}
+    worked: dict[str, int] = {}
+    for step in seen.current_steps():
+        worked[step.path] = max(worked.get(step.path, 0), step.line)
+    return [e for e in ended if good.get(e.path, 1 << 62) < e.line > worked.get(e.path, 0)]
+
+
+def _steps(seen: Seen) -> list[Event]:
+    """Return what build tools say of a step that failed, where that closes a log: no work and no good end below it."""
+    told = list(seen.said("status", "step"))
+    if not told:
+        return []
+    last: dict[str, int] = {}
+    for step in seen.steps:
+        last[step.path] = max(last.get(step.path, 0), step.line)
+    for event in seen.events:
+        if is_end(event):
+            last[event.path] = max(last.get(event.path, 0), event.line)
+    lines = {s.path: s.lines for s in seen.sources if s.kind in LOG_KINDS}
+    return [
+        e for e in told if e.line > last.get(e.path, 0) and 0 <= lines.get(e.path, 1 << 62) - e.line <= _CLOSING_LINES
+    ]
 
 
 def is_end(event: Event) -> bool:

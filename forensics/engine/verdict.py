@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from forensics.engine.outcome import Outcome
+from forensics.engine.running import WORKING
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Finding, Verdict
 
@@ -28,12 +29,17 @@ def judge(made: Sequence[Finding], end: Outcome, seen: Seen, known: Mapping[str,
 
 
 def _with_root(root: Finding, made: Sequence[Finding], end: Outcome, known: str) -> tuple[Verdict, str]:
-    if known == "failed":
+    if known == "failed" and root.severity == "error":
         return "failed", root.title
+    if known == "failed" and end.running:
+        return "degraded", f"it is still running: {_good(end)}, but {_lower(root.title)}"
     if known == "degraded":
         return "degraded", f"{_good(end)}, but afterwards: {_lower(root.title)}"
     if root.id.startswith("capture.") and end.scheduler_state == "FAILED":
         return "failed", f"the scheduler says FAILED, and nothing the program said is left: {_lower(root.title)}"
+    if root.id.startswith("capture.") and end.failed is not None:
+        word = end.failed
+        return "failed", f"{word.path}:{word.line} says that the run failed, with status {end.exit_code}"
     if root.id.startswith("capture.") and any(f.severity == "error" and _of_a_program(f, root) for f in made):
         return "failed", root.title
     if root.id.startswith("capture."):
@@ -43,6 +49,8 @@ def _with_root(root: Finding, made: Sequence[Finding], end: Outcome, known: str)
         return "failed", root.title
     if end.good:
         return "degraded", f"{_good(end)}, but {_lower(root.title)}"
+    if end.running:
+        return "degraded", f"it is still running: {_good(end)}, but {_lower(root.title)}"
     if end.bad:
         return "failed", f"the exit status is {end.exit_code}; the only thing found is: {_lower(root.title)}"
     return "unknown", f"no end of the run was seen; found: {_lower(root.title)}"
@@ -81,7 +89,7 @@ def _good(end: Outcome) -> str:
     if end.last_epoch is not None and not said:
         said.append(f"epoch {end.last_epoch} of {end.last_epoch} was reached and saved")
     if end.scheduler_state:
-        who = "systemd" if "(" in end.scheduler_state else "the scheduler"
+        who = WORKING.get(end.scheduler_state, "the scheduler")
         said.append(f"{who} says {end.scheduler_state}")
     return ", ".join(said) or "nothing failed"
 

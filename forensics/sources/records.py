@@ -44,8 +44,14 @@ _TRACE = lazy(r"V\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ \S+:\d+\] \{")
 _JOB = lazy(
     r"\s*JobID(?:Raw)?[ |]+.*(?:State|ExitCode|JobName|Elapsed|NodeList)|\s*JOBID +.*(?:PARTITION|STATE|ST )|"
     r"JobId=\d+ |(?:Array )?Job I[Dd]: \d+|NodeName=\S+ Arch|PARTITION +AVAIL|Name: +\S+$|NAME +READY +STATUS|"
-    r"LAST SEEN +TYPE|NAMESPACE +(?:NAME|LAST)|apiVersion: v1$|Events:$"
+    r"LAST SEEN +TYPE|NAMESPACE +(?:NAME|LAST)|apiVersion: v1$|Events:$|"
+    r"CONTAINER ID +IMAGE +|NAME +(?:IMAGE|COMMAND) +| *Name +Command +State +Ports"
 )
+_DATE = lazy(
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (?:[A-Z][a-z]{2} +\d{1,2}|\d{1,2} [A-Z][a-z]{2}) "
+    r"(?:\d{4} )?\d\d:\d\d:\d\d(?: [AP]M)?(?: [A-Z]{3,5})?(?: \d{4})?\s*$"
+)
+"""What `date` prints, and `squeue -l` above its table."""
 _POD = lazy(r"^(?:Namespace|Node|Status|Reason|Containers|QoS Class|Controlled By):", re.MULTILINE)
 _HOST = lazy(
     # df, free, ps, top, vmstat
@@ -138,7 +144,7 @@ def _is_json(text: str) -> bool:
 
 
 def _jobs(_base: str, text: str, lines: Sequence[str]) -> str | None:
-    first = _JOB.match(lines[0])
+    first = _JOB.match(lines[1] if len(lines) > 1 and _DATE.match(lines[0]) else lines[0])
     if first is None or (first[0].startswith("Name:") and len(_POD.findall(text)) < 2):
         return None
     return "scheduler-record"

@@ -45,6 +45,8 @@ def _rank(text: str, at: int, found: Peeled) -> int:
     match = _RANK.match(text, at)
     if match is None or (found.headed and text[at + 1] == "R"):
         return at  # `[Rank 1] Watchdog caught ...`: the rank within a process group, part of the message
+    if found.labelled:
+        found.rank = None  # one task of srun may be a launcher of several ranks; torch itself knows which it is
     found.say_rank(match[1])
     return match.end()
 
@@ -113,6 +115,7 @@ def _label(text: str, at: int, found: Peeled) -> int:
     match = LABEL.match(text) if at == 0 else None
     if match is None:
         return at
+    found.labelled = found.rank is None
     found.say_rank(match[1])
     return match.end()
 

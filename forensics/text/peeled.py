@@ -22,8 +22,8 @@ class Peeled(Struct):
 
     `local` is a rank within a node: it counts where no global one is named. `stamped`
     says that a time was seen, `dated` that it was in syslog's form, `headed` that a C++
-    logger's head (glog) was, and `closed` that a logger has named its level, so that
-    only bracketed prefixes can follow.
+    logger's head (glog) was, `closed` that a logger has named its level, so that only
+    bracketed prefixes can follow, and `labelled` that srun's label is all that names the rank.
     """
 
     time: float | None = None
@@ -37,6 +37,7 @@ class Peeled(Struct):
     dated: bool = False
     headed: bool = False
     closed: bool = False
+    labelled: bool = False
 
     def say_level(self, word: str) -> None:
         """Keep the level a word or a letter stands for, unless one is known."""

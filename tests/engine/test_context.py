@@ -105,3 +105,33 @@ def test_a_line_without_the_table_keeps_its_rank() -> None:
     report = analyse(node1_log=of_second_node(0).partition("Failures:")[0])
     assert report.root is not None
     assert report.root.ranks == (3,)
+
+
+def test_the_table_of_ranks_says_more_than_the_launchers_own_status() -> None:
+    """A launcher ends with 1 whatever its workers ended with."""
+    report = analyse(train_log=OOM + FAILURES.format(code=-6), exit_code="1\n")
+    assert report.root is not None
+    assert (report.root.facts["exit_code"], report.run.exit_code) == (-6, 1)
+    killed = analyse(train_log=OOM + FAILURES.format(code=1), exit_code="137\n")
+    assert killed.root is not None
+    assert killed.root.facts["exit_code"] == 137
+
+
+def test_a_shell_tells_the_status_of_a_training_in_its_background() -> None:
+    """And of other jobs, which say nothing of this one."""
+    shell = "$ nohup {command} > train.log 2>&1 &\n[1] 20098\n$ \n[1]+  Exit 3                  nohup {command} > train.log 2>&1\n"
+    raised = RAISED.format(error="ValueError: bad shard")
+    ours = analyse(train_log=raised, shell_txt=shell.format(command="python train.py"))
+    assert (ours.run.exit_code, ours.root and ours.root.facts["exit_code"]) == (3, 3)
+    other = analyse(train_log=raised, shell_txt=shell.format(command="rsync -a in out"))
+    assert other.run.exit_code is None
+
+
+def test_of_two_logs_the_status_in_that_of_the_root_counts() -> None:
+    """`docker compose up` writes it at the end of each."""
+    raised = RAISED.format(error="ValueError: bad shard")
+    report = analyse(
+        first_log="step 1/9 | loss 2.0\nstep 2/9 | loss 1.9\nharness-1 exited with code 0\n",
+        resume_log=f"step 2/9 | loss 2.0\n{raised}\u001b[Kharness-1 exited with code 1\n",
+    )
+    assert report.run.exit_code == 1

@@ -141,3 +141,47 @@ def test_how_long_training_took_is_no_end_where_an_error_had_ended_it() -> None:
     assert (found.verdict, found.root and found.root.id) == ("failed", "host.disk-full")
     survived = RAISED.replace("ERROR", "WARNING") + steps
     assert report(survived + CLOCK).verdict == "healthy"
+
+
+LAUNCHER = (
+    "[2023-03-27 10:48:29,904] [INFO] [launch.py:318:sigkill_handler] Killing subprocess 91822\n"
+    "[2023-03-27 10:48:32,664] [ERROR] [launch.py:324:sigkill_handler] ['/e/bin/python', '-u', 'train.py'] "
+    "exits with return code = {code}\n"
+)
+RACED = (
+    "Traceback (most recent call last):\n"
+    '  File "train.py", line 215, in train\n'
+    "    shutil.rmtree(checkpoint)\n"
+    "FileNotFoundError: [Errno 2] No such file or directory: 'rng_state_3.pth'\n"
+)
+DONE = "{'train_runtime': 16393.4453, 'train_samples_per_second': 6.208, 'train_loss': 1.175, 'epoch': 2.0}\n"
+
+
+def test_a_launcher_that_fails_after_the_good_word_of_one_rank_has_the_last_word() -> None:
+    """One rank was done; another raised, and the launcher ended them all."""
+    found = report(f"{epochs(5, 9)}{RACED}{DONE}{LAUNCHER.format(code=1)}")
+    assert (found.verdict, found.root and found.root.id) == ("failed", "host.file-missing")
+    assert report(f"{epochs(5, 9)}{DONE}{LAUNCHER.format(code=1)}").verdict == "failed"
+
+
+def test_without_that_the_good_word_stands() -> None:
+    """The launcher ends well or only ends the others, or began anew and training went on."""
+    assert report(f"{epochs(5, 9)}{RACED}{DONE}").verdict == "healthy"
+    assert report(f"{epochs(5, 9)}{DONE}{LAUNCHER.format(code=0)}").verdict == "healthy"
+    assert report(f"{epochs(5, 9)}{DONE}{LAUNCHER.format(code=-15)}").verdict == "healthy"
+    assert report(f"{LAUNCHER.format(code=1)}{epochs(9, 9)}{DONE}").verdict == "healthy"
+
+
+@pytest.mark.parametrize(
+    "form", ["{n}/30 * Train batch {at}/316 | loss=0.3{at}", "Epoch {n}/30 batch {at}/316 loss: 0.3{at}"]
+)
+def test_a_full_epoch_is_no_end_where_more_were_planned(form: str) -> None:
+    """Batch 316 of 316 in epoch 12 of 30 is not the end; the last epoch is, saved."""
+
+    def log(n: int) -> str:
+        return "".join(f"[2020-07-22 09:{at % 60:02d}:28] {form.format(n=n, at=at)}\n" for at in range(79, 317, 79))
+
+    saved = "=> saving checkpoints/best.pth\nsaved checkpoint checkpoints/last.pth\n"
+    assert report(log(12)).verdict == "unknown"
+    assert report(log(12) + saved).verdict == "unknown"
+    assert report(log(30) + saved).verdict == "healthy"

@@ -58,6 +58,33 @@ def test_pipefail_unmasks_the_status() -> None:
     assert "masked-status" not in {e.kind for e in parse("set -o pipefail\npython3 t.py | tee t.log")}
 
 
+@pytest.mark.parametrize("asked", ["exit ${PIPESTATUS[0]}", 'echo "${PIPESTATUS[0]}" > exit_code', "rc=$pipestatus[1]"])
+def test_who_asks_for_all_statuses_gets_the_programs(asked: str) -> None:
+    """In bash and zsh, right behind the pipeline."""
+    for run in ("python3 t.py", "make train"):
+        events = parse(f"{run} 2>&1 | tee t.log\n{asked}\n")
+        assert "masked-status" not in {e.kind for e in events}
+        assert not any(e.fields.get("masks") for e in events)
+
+
+@pytest.mark.parametrize(
+    ("script", "masks"),
+    [
+        ("make train 2>&1 | tee t.log", "yes"),
+        ("./go | tee -a logs/t.log", "yes"),
+        ("set -o pipefail\nmake train | tee t.log", ""),
+        ("make train | tee t.log | tail -1", ""),
+        ("docker logs -f trainer 2>&1 | tee t.log", ""),
+        ("date | tee t.log", ""),
+        ("make train > t.log", ""),
+    ],
+)
+def test_what_writes_a_file_through_a_pipeline_loses_its_status(script: str, masks: str) -> None:
+    """Whatever command it is; not what only copies a log, or prints a word."""
+    promise = next(e for e in parse(script) if e.kind == "promise")
+    assert promise.fields.get("masks", False) is bool(masks)
+
+
 def test_lines_are_those_of_the_script() -> None:
     """A promise cites the line that makes it."""
     (event,) = [e for e in parse("#!/bin/bash\n\ncd /w\npython3 t.py > t.log\n") if e.kind == "promise"]

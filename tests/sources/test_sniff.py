@@ -201,3 +201,34 @@ def test_a_trace_whose_beginning_was_lost_is_no_log() -> None:
     tail = b'\tTraceback (most recent call last):\n\tValueError: x\nV1129 12:43:15.000001 12 torch/_dynamo/x.py:1] {"str": ["a", 0]}\n'
     assert sniff("dedicated_log_torch_trace_rank_0_a1.log", tail) == "torch-trace"
     assert sniff("trace.log", b"\tValueError: x\n") != "torch-trace"
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "Fri May 29 03:42:11 2026",
+        "Sun Sep 12 13:01:40 EDT 2021",
+        "Fri May 29 03:42:11 AM UTC 2026",
+        "Fri 29 May 2026 03:42:11 PM CEST",
+    ],
+)
+def test_a_table_below_a_date_is_still_a_table(date: str) -> None:
+    """`squeue -l` prints one above its own, and `date; squeue > file` does."""
+    table = "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n"
+    row = "             90412     batch  gpt3-2b      ana  R    1:02:10      1 hgx-114\n"
+    assert sniff("squeue.txt", f"{date}\n{table}{row}".encode()) == "scheduler-record"
+    assert sniff("train.log", f"{date}\nstep 1 | loss 2.5\nstep 2 | loss 2.4\n".encode()) == "training-log"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "CONTAINER ID   IMAGE     COMMAND   CREATED   STATUS    PORTS     NAMES",
+        "NAME      IMAGE     COMMAND   SERVICE   CREATED   STATUS    PORTS",
+        "NAME     IMAGE                       STATUS                    PORTS",
+        "    Name                   Command               State           Ports",
+    ],
+)
+def test_a_list_of_containers_is_a_record(head: str) -> None:
+    """As docker, podman and both generations of compose begin it."""
+    assert sniff("ps.txt", f"{head}\nvllm-1   vllm/vllm-openai   Up 2 hours\n".encode()) == "scheduler-record"

@@ -208,3 +208,11 @@ def test_megabyte_lines_are_peeled_in_one_pass() -> None:
     """Hostile repetition of what opens a prefix does not multiply the work."""
     for piece in ("[", "(", "a.", "[rank1]: ", "a - ", "2026-11-29 ", "(a pid=1, "):
         assert record(piece * (1_000_000 // len(piece))).raw
+
+
+def test_the_rank_that_torch_names_is_not_that_of_sruns_label() -> None:
+    """One task may be a launcher of several ranks; where only the label names one, it is that."""
+    assert record("3: [default0]:[rank12]: RuntimeError: CUDA error: uncorrectable ECC error encountered").rank == 12
+    assert record("3: [rank12]: RuntimeError: boom").rank == 12
+    assert record("3: RuntimeError: boom").rank == 3
+    assert record("[rank3]: RuntimeError: boom").rank == 3

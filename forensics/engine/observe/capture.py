@@ -6,21 +6,15 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from forensics import timeline
-from forensics.engine.context import job_of
 from forensics.engine.observe.expected import PANES, promised_file, speaking
-from forensics.engine.observe.gpus import loads
 from forensics.engine.observe.observed import observed
-from forensics.engine.outcome import outcome
+from forensics.engine.outcome import failure, mask, outcome
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Evidence, Source, Step, Value
 from forensics.text.lazy import lazy
 
-BLOCKS = (4096, 8192)
-"""Sizes in which C and Python write to a file that is no terminal."""
-_BUSY_PERCENT = 30
 _NEARLY = 0.98
 _TELLING_LINES = 5
-_KILLS = frozenset({9, 15})
 _WEIGHTS_MISSED = lazy(
     r"(?:FileNotFoundError|OSError|IOError)\b.{0,200}No such file or directory.{0,1000}"
     r"\.(?:pth?|ckpt|bin|safetensors|pkl|h5|hdf5|keras|tar|npz|nemo|onnx|params|pdparams|weights|index)\b"
@@ -29,7 +23,7 @@ _FRAME = lazy(r'File "(?P<file>[^"\n]{1,400})"')
 
 
 def observe(seen: Seen) -> Iterator[Event]:
-    """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked`, `masked-stage`, `buffered`; note copies of logs."""
+    """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked`, `masked-stage`; note copies of logs."""
     seen.notes.extend(_copies(seen))
     speaking_logs = {s.path for s in seen.logs() if s.kind not in PANES}
     for source in seen.sources:
@@ -37,7 +31,6 @@ def observe(seen: Seen) -> Iterator[Event]:
             yield from _damage(seen, source, speaking_logs)
     yield from _windows(seen)
     yield from _masked(seen)
-    yield from _buffered(seen)
 
 
 def _damage(seen: Seen, source: Source, others: AbstractSet[str]) -> Iterator[Event]:
@@ -121,7 +114,7 @@ def _masked(seen: Seen) -> Iterator[Event]:
     """Status 0 of a pipeline whose first member failed, by its words or by the steps that it never made."""
     told = (*seen.said("status", "exit"), *seen.said("scheduler", "job-state"))
     zero = next((e for e in told if e.fields.get("exit_code") == 0), None)
-    pipe = next(seen.said("launch", "masked-status"), None)
+    pipe = mask(seen)
     if not zero or not pipe:
         return
     if (stage := _stage_in_vain(seen)) is not None:
@@ -130,9 +123,11 @@ def _masked(seen: Seen) -> Iterator[Event]:
         yield observed(hiding.place, "masked-stage", message, {"exit_code": 0}, (stopped, missed.place, zero.place))
         return
     raised = next(seen.said("exception", "exception", "bare"), None)
-    if raised or _stopped_short(seen):
+    failed = failure(seen)
+    if raised or failed or _stopped_short(seen):
         message = "the status is that of the last command of the pipeline"
-        yield observed(pipe.place, "masked", message, {"exit_code": 0}, (zero.place,))
+        also = (zero.place, failed.place) if failed else (zero.place,)
+        yield observed(pipe.place, "masked", message, {"exit_code": 0}, also)
 
 
 def _stage_in_vain(seen: Seen) -> tuple[Event, Evidence, Event] | None:
@@ -190,49 +185,3 @@ def _stopped_short(seen: Seen) -> bool:
     last = next((s for s in reversed(timeline.placed(seen.current_steps())) if s.step is not None and s.total), None)
     short = last is not None and (last.step or 0) < _NEARLY * (last.total or 0)
     return short and not outcome(seen).good
-
-
-def _buffered(seen: Seen) -> Iterator[Event]:
-    """A killed run that worked, by its checkpoints or its GPU, while its log has none of its words.
-
-    Or whose log ends exactly where a buffer does. Both need a launch that leaves python's output buffered.
-    """
-    hazard = next(seen.said("launch", "buffered"), None)
-    kill = _kill(seen)
-    if hazard is None or kill is None:
-        return
-    mute = not seen.current_steps()
-    proof = next((e for e in reversed(list(seen.said("progress", "checkpoint-saved")))), None) or _busy(seen)
-    even = next((s for s in seen.logs() if any(s.bytes % b == 0 for b in BLOCKS) and s.state in {"torn", "cut"}), None)
-    if mute and proof is not None:
-        at, text = proof, "the run worked, and its log holds none of its output"
-    elif even is not None and not mute:
-        at = _event(even, "cut", "", {}, "")
-        text = f"the log ends exactly at {even.bytes} bytes, where a buffer does"
-    else:
-        return
-    fields: dict[str, Value] = {
-        "signal": kill.fields.get("signal") or 9,
-        "job_id": kill.fields.get("job_id") or job_of(seen).get("job_id"),
-        "last_checkpoint_step": timeline.last_checkpoint(seen.events, seen.current_steps()),
-        "last_step": timeline.last_step(seen.current_steps()),
-    }
-    yield observed(at.place, "buffered", text, fields, (hazard.place, kill.place))
-
-
-def _kill(seen: Seen) -> Event | None:
-    """Return what says that the run was killed: a status, the kernel, or somebody's command."""
-    for event in seen.events:
-        if event.speaker in {"status", "torchrun", "shell", "tmux"} and event.fields.get("signal") in _KILLS:
-            return event
-        if event.speaker == "kernel" and event.kind == "oom-kill":
-            return event
-        command = event.message.lstrip("$#> ")
-        if event.speaker == "output" and command.startswith(("scancel", "kill -9", "kill -KILL", "pkill")):
-            return event
-    return None
-
-
-def _busy(seen: Seen) -> Event | None:
-    looks = seen.said("nvidia-smi", "snapshot")
-    return next((e for e in looks if any(load >= _BUSY_PERCENT for load in loads(e))), None)

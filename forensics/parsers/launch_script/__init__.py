@@ -5,7 +5,8 @@
 Commands quoted for another shell (`tmux`, `bash -c`, `ssh`, `pct exec`, `nohup`, `srun`, a
 here-document ...) are read as the scripts that they are. Events:
 
-- `promise`: a file or folder that output goes to (fields missing_path, how)
+- `promise`: a file or folder that output goes to (fields missing_path, how; masks, where a
+  pipeline into that file hides the status of what wrote it)
 - `command`: the training command (its arguments as fields, `program`)
 - `start`: the run's own command, to be typed by hand (start_command)
 - `environment`, `session`, `time-limit` (limit_s), `include` (missing_path)

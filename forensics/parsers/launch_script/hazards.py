@@ -39,7 +39,7 @@ def hazards(script: Script) -> Iterator[Found]:
     """Yield the hazards of a script."""
     facts = _Whole.of(script)
     for scope in script.scopes:
-        yield from _pipelines(scope)
+        yield from _pipelines(script, scope)
         yield from _cut_logs(scope)
         yield from _of_run(script, scope, facts)
         yield from _logs(scope, facts)
@@ -84,7 +84,7 @@ class _Whole(Struct, frozen=True):
         return below or folder in self.folders or self.by_dirname
 
 
-def _pipelines(scope: Scope) -> Iterator[Found]:
+def _pipelines(script: Script, scope: Scope) -> Iterator[Found]:
     for last in scope.commands:
         if not last.pipeline or last.place != last.length - 1:
             continue
@@ -94,7 +94,7 @@ def _pipelines(scope: Scope) -> Iterator[Found]:
         window = next((c for c in (*members[1:], last) if c.name in _WINDOWS), None)
         if window is not None:
             yield window.line, "tail-window", {"filter": window.name, "tail_lines": _count(window)}
-        if not scope.pipefail:
+        if not scope.pipefail and not script.keeps_status(last.line):
             yield last.line, "masked-status", {"filter": last.name}
 
 

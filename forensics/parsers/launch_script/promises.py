@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forensics.parsers.launch_script.scopes import Found, Script, bare, option, trains
+from forensics.parsers.launch_script.scopes import Found, Scope, Script, bare, option, trains
 from forensics.text.lazy import lazy
 from forensics.text.shell import Command
 
@@ -55,9 +55,10 @@ def promises(script: Script) -> Iterator[Found]:
                 how = how if command.name not in _QUIET else "note"
                 yield command.line, "promise", {"missing_path": redirect.target, "how": how}
         if command.name == "tee":
+            masks = {"masks": True} if _hides(script, scope, command) else {}
             for target in command.words[1:]:
                 if not target.startswith("-") and is_file(target):
-                    yield _line(script, command, target), "promise", {"missing_path": target, "how": "tee"}
+                    yield _line(script, command, target), "promise", {"missing_path": target, "how": "tee", **masks}
         if command.name == "tmux" and "pipe-pane" in command.words and (file := _piped(command)):
             yield command.line, "promise", {"missing_path": file, "how": "tee"}
         if trains(command) or scope.via is None:
@@ -87,6 +88,14 @@ def _piped(command: Command) -> str | None:
     last = command.words[-1]
     path = last.rpartition(">")[2].strip()
     return path if ">" in last and is_file(path) else None
+
+
+def _hides(script: Script, scope: Scope, last: Command) -> bool:
+    """Tell whether a pipeline ends in a command whose status it then has, whatever became of those before."""
+    if not last.pipeline or last.place != last.length - 1 or scope.pipefail or script.keeps_status(last.line):
+        return False
+    # What only copies a log, such as `docker logs`, is not what the log is of.
+    return all(c.name not in _QUIET and "logs" not in c.words[1:4] for c in scope.members(last))
 
 
 def _line(script: Script, command: Command, target: str) -> int:

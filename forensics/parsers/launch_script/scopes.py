@@ -23,6 +23,9 @@ LAUNCHERS = frozenset(
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
 REMOTE = frozenset({"ssh", "pct", "docker", "podman", "kubectl", "lxc-attach", "singularity", "apptainer", "pdsh"})
 MULTIPLEXERS = frozenset({"tmux", "screen"})
+_PIPESTATUS = lazy(r"\$\{?(?:PIPESTATUS|pipestatus)\[")
+_NEXT = 2
+"""Lines below a pipeline that may still know its statuses."""
 _PREFIXES = frozenset(
     {
         "nohup",
@@ -132,6 +135,10 @@ class Script(Struct, frozen=True):
     def wraps(self, command: Command) -> bool:
         """Tell whether a command only starts a shell in which the run is."""
         return any(s.running for s in self.inside(command))
+
+    def keeps_status(self, line: int) -> bool:
+        """Tell whether the statuses of all members of a pipeline are asked for right behind it."""
+        return any(_PIPESTATUS.search(text[:4096]) for text in self.lines[line - 1 : line + _NEXT])
 
     def all(self) -> Iterator[tuple[Scope, Command]]:
         """Yield every command with its shell."""

@@ -28,6 +28,9 @@ _READERS: tuple[Callable[[str], Values | None], ...] = (bars.read, records.read,
 _SHORTEST = 3
 _EPOCHS = lazy(r"(?i)\bep(?:och)?\W{0,5}(?P<epoch>\d{1,6})\s?/\s?(?P<planned>\d{1,6})(?![\d/])")
 
+_AHEAD = lazy(r"(?P<epoch>\d{1,6})/(?P<planned>\d{1,6}) \* (?=[A-Z])")
+"""What Catalyst puts before each of its records: `12/30 * Epoch (train): loss=0.3`."""
+
 
 def parse_step(record: Record, path: str) -> Step | None:
     """Read a logical record as progress, or return None where it is none.
@@ -51,6 +54,8 @@ def parse_step(record: Record, path: str) -> Step | None:
         values = read(text)
         if values is not None:
             values.setdefault("step", None)
+            if values.get("epoch") is None and (ahead := _AHEAD.match(text)):
+                values["epoch"], values["epochs"] = float(ahead["epoch"]), int(ahead["planned"])
             if planned := _planned(text, values.get("epoch")):
                 values["epochs"] = planned
             line = record.line

@@ -1,5 +1,7 @@
 """What a scheduler recorded of a job, a pod or a service: sacct, scontrol, squeue, sinfo -R, seff; kubectl; systemctl.
 
+Or a container engine of its containers: docker, podman, compose.
+
     JobID           JobName      State ExitCode    Elapsed
     ------------ ---------- ---------- -------- ----------
     551200            vit-s     FAILED      1:0   01:41:22
@@ -7,8 +9,9 @@
 Events: `job-state` (job_id, step_id, state, exit_code, signal, reason, node, elapsed_ms,
 time_limit_ms), `earlier-state` (the same, of an earlier try of that job), `node-state`,
 `pod-state` (pod, container, state, reason, exit_code, signal, message, node, limit_bytes),
-`pod-event` (warnings), `unit-state` (unit, state, pid). States are the long words whatever the command prints. Formats:
-Slurm 17 to 26, Kubernetes 1.2x.
+`pod-event` (warnings), `pod-listed` (pod, phase, ready, restarts), `unit-state` (unit, state, pid), `container-listed`
+(container, image, state, up_s). States are the long words whatever the command prints. Formats: Slurm 17 to 26,
+Kubernetes 1.2x, Docker 20 to 28, Compose 1 and 2, Podman 4 and 5.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forensics.model import Context, Event
-from forensics.parsers.scheduler_record import kubernetes, slurm, systemd
+from forensics.parsers.scheduler_record import containers, kubernetes, slurm, systemd
 
 _MOST_LINES = 100_000
 
@@ -39,6 +42,7 @@ class SchedulerRecord:
             *kubernetes.describe(lines, context),
             *kubernetes.tables(lines, context),
             *systemd.status(lines, context),
+            *containers.tables(lines, context),
         ]
         yield from sorted(found, key=lambda event: event.line)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, field
 
 from forensics.model import Context, Event, Value
-from forensics.parsers.scheduler_record.telling import tell
+from forensics.parsers.scheduler_record.telling import columns, tell
 from forensics.text.lazy import lazy
 from forensics.text.timestamps import leading_time
 
@@ -192,12 +192,13 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
         elif not line.strip():
             starts = {}
         elif starts and not line.lstrip().startswith("----"):
-            row = _columns(line, starts)
+            row = columns(line, starts)
             if pods and row.get("status", "") and row["status"] not in _CALM:
                 fields: dict[str, Value] = {"pod": row.get("name"), "reason": row["status"], "restarts": _count(row)}
                 yield tell("pod-state", lines, at, at, fields, context)
             elif pods and row.get("name"):
-                yield tell("pod-listed", lines, at, at, {"pod": row["name"], "restarts": _count(row)}, context)
+                fields = {"pod": row["name"], "restarts": _count(row), "phase": row.get("status"), "ready": _ready(row)}
+                yield tell("pod-listed", lines, at, at, fields, context)
             elif not pods and row.get("reason") in _STARTED:
                 started = True
             elif not pods and (row.get("type") == "Warning" or row.get("reason") in _TELLING):
@@ -209,11 +210,10 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
     yield from (event for waited, event in told if not (waited and started))
 
 
-def _columns(line: str, starts: dict[str, int]) -> dict[str, str]:
-    """Cut a row at the columns of its header; the last column runs to the end."""
-    ordered = sorted(starts.items(), key=lambda item: item[1])
-    ends = [start for _, start in ordered[1:]] + [len(line)]
-    return {name: line[start:end].strip() for (name, start), end in zip(ordered, ends, strict=True)}
+def _ready(row: dict[str, str]) -> bool:
+    """Tell whether all containers of a pod are: `1/1`."""
+    ready, _, wanted = row.get("ready", "").partition("/")
+    return ready.isdecimal() and ready == wanted and ready != "0"
 
 
 def _count(row: dict[str, str]) -> int | None:

@@ -1,4 +1,4 @@
-"""An event of some lines of a record."""
+"""An event of some lines of a record, and the cells of a row."""
 
 from __future__ import annotations
 
@@ -22,3 +22,10 @@ def tell(
     """Build the event of the lines from index `first` to `last`; None values are left out of the fields."""
     quoted = lines[first : min(last, first + _QUOTED_LINES) + 1]
     return quote_lines("scheduler", kind, quoted, first + 1, context, fields, time, last + 1)
+
+
+def columns(line: str, starts: Mapping[str, int]) -> dict[str, str]:
+    """Cut a row at the columns of its header; the last column runs to the end."""
+    ordered = sorted(starts.items(), key=lambda item: item[1])
+    ends = [start for _, start in ordered[1:]] + [len(line)]
+    return {name: line[start:end].strip() for (name, start), end in zip(ordered, ends, strict=True)}

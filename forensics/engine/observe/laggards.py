@@ -1,0 +1,56 @@
+"""The one rank that is slow at fetching its data, while all the others wait for it in each step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from statistics import median
+
+from forensics.engine.observe.observed import observed
+from forensics.engine.seen import Seen
+from forensics.model import Event, Step, Value
+
+_LEAST = 3
+"""Reports in which the same rank is behind."""
+_MOSTLY = 0.8
+_TIMES = 5.0
+_SHARE = 0.1
+"""Part of a step that the others lose by waiting."""
+
+
+def observe(seen: Seen) -> Iterator[Event]:
+    """Yield `slow-rank` where reports of a log say to its end that one and the same rank needs far longer."""
+    told: dict[str, list[Event]] = defaultdict(list)
+    for event in seen.said("timers", "data-times"):
+        told[event.path].append(event)
+    for path, reports in told.items():
+        steps = [s for s in seen.current_steps() if s.path == path and s.step_time_s]
+        if len(reports) >= _LEAST and steps and (found := _behind(reports, steps)) is not None:
+            yield found
+            return
+
+
+def _behind(reports: list[Event], steps: list[Step]) -> Event | None:
+    rank = reports[-1].fields["rank"]
+    late = [e for e in reports if e.fields["rank"] == rank and _loses(e, steps)]
+    if len(late) < _LEAST or late[-1] is not reports[-1]:
+        return None
+    since = reports[reports.index(late[0]) :]
+    if len(late) < _MOSTLY * len(since):
+        return None
+    own = median([float(str(e.fields["slowest_ms"])) for e in late]) / 1000
+    others = median([float(str(e.fields["others_ms"])) for e in late]) / 1000
+    fields: dict[str, Value] = {"rank": rank, "data_time_s": round(own, 4), "others_s": round(others, 4)}
+    text = f"rank {rank} waits {own:.3g} s a step for its data where the others wait {others:.3g} s"
+    last = tuple(e.place for e in late[-2:])
+    return observed(
+        late[0].place, "slow-rank", text, fields, last, late[0].time, rank if isinstance(rank, int) else None
+    )
+
+
+def _loses(report: Event, steps: list[Step]) -> bool:
+    """Tell whether what the others lose in a report is a part of the steps around it that counts."""
+    near = sorted(steps, key=lambda s: abs(s.line - report.line))[:3]
+    step_ms = median([(s.step_time_s or 0.0) * 1000 for s in near])
+    slowest, others = float(str(report.fields["slowest_ms"])), float(str(report.fields["others_ms"]))
+    return slowest > _TIMES * others and slowest - others > _SHARE * step_ms > 0

@@ -1,0 +1,108 @@
+"""Whether a service is at work: as systemd, a container engine or Kubernetes says beside its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+
+from forensics.engine.seen import Seen
+from forensics.model import Event, Source
+from forensics.text.lazy import lazy
+
+ACTIVE, UP, READY = "active (running)", "Up", "Running"
+WORKING = {ACTIVE: "systemd", UP: "the container engine", READY: "Kubernetes"}
+"""What says so, and who says it."""
+_CLOSE = 50
+"""Lines from the end of a log in which a server has answered."""
+_SLACK_S = 120.0
+_NUMBERED = lazy(r"[-_]\d{1,4}$")
+_ANSWERED = lazy(
+    r"\bHTTP/[\d.]{1,4}\"? (?P<status>[1-5]\d\d)\b|\[GIN\].{1,80}\| (?P<gin>[1-5]\d\d) \|"
+    r"|\btext_generation_router\b.{1,200}\bSuccess$"
+)
+
+
+def at_work(seen: Seen) -> list[str]:
+    """Return in the words of who says so that the service is running whose log this is; nothing where none does."""
+    return [*_units(seen), *_contained(seen)]
+
+
+def _units(seen: Seen) -> Iterator[str]:
+    """Say that a service of the machine is running, where its very process wrote the last lines of a log.
+
+    The status of other services, and of one that was started anew since, tells nothing of what the log shows.
+    """
+    told = list(seen.said("scheduler", "unit-state"))
+    if not told:
+        return
+    last = {s.path: "\n".join(line.text for line in seen.tails.get(s.path, ())) for s in seen.sources}
+    for event in told:
+        pid = f"[{event.fields['pid']}]: "
+        if event.fields.get("state") == ACTIVE and any(
+            pid in text for path, text in last.items() if path != event.path
+        ):
+            yield ACTIVE
+
+
+def _contained(seen: Seen) -> Iterator[str]:
+    """Say that a server's container is up, or its pod ready, which answered in the last lines of its log.
+
+    A container that was started anew since the log began tells nothing of what the log shows, and one that is up
+    nothing of a training in it, which may hang.
+    """
+    rows = {str(e.fields["container"]): e for e in seen.said("scheduler", "container-listed")}
+    pods = {str(e.fields["pod"]): e for e in seen.said("scheduler", "pod-listed", "pod-state") if e.fields.get("pod")}
+    if not rows and not pods:
+        return
+    for log in seen.logs():
+        if not _serves(seen, log):
+            continue
+        if (ours := _of(log, rows.values())) and all(_up(row, log) for row in ours):
+            yield UP
+        if (ours := _of(log, pods.values())) and all(_ready(pod) for pod in ours):
+            yield READY
+
+
+def _of(log: Source, rows: Iterable[Event]) -> list[Event]:
+    """Return the rows whose container or pod has its name in common with a log, or its image; all where none has."""
+    every = [row for row in rows if row.path != log.path]
+    stem = PurePosixPath(log.path).name.partition(".")[0].lower()
+    for keys in (("container", "pod"), ("image",)):
+        named = [row for row in every if len(stem) > 2 and any(stem in _word(row, key) for key in keys)]
+        same = [row for row in named if any(_NUMBERED.sub("", _word(row, key)) == stem for key in keys)]
+        if named:
+            return same or named
+    return every
+
+
+def _word(row: Event, key: str) -> str:
+    return str(row.fields.get(key) or "").lower()
+
+
+def _up(row: Event, log: Source) -> bool:
+    up_s = row.fields.get("up_s")
+    spoke_s = log.ended - log.started if log.started is not None and log.ended is not None else 0.0
+    return row.fields["state"] == "up" and (not isinstance(up_s, int) or up_s + _SLACK_S >= spoke_s)
+
+
+def _ready(pod: Event) -> bool:
+    fields = pod.fields
+    return (
+        pod.kind == "pod-listed"
+        and fields.get("phase") == READY
+        and bool(fields.get("ready"))
+        and fields.get("restarts") == 0
+    )
+
+
+def _serves(seen: Seen, log: Source) -> bool:
+    """Tell whether the last lines of a log are of a server that answers, and does not fail at it."""
+    lines = [line for line in seen.tails.get(log.path, ()) if line.number > log.lines - _CLOSE]
+    answers = [found for line in lines if (found := _ANSWERED.search(line.text[:1000]))]
+    if answers and (answers[-1]["status"] or answers[-1]["gin"] or "200").startswith("5"):
+        return False
+    told = any(
+        s.path == log.path and s.series == "other" and s.tokens_per_s is not None and s.line > log.lines - _CLOSE
+        for s in seen.steps
+    )
+    return told or bool(answers)

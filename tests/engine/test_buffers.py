@@ -1,0 +1,71 @@
+"""A log that stops at the end of a block, of a run that is alive: the rest sits in a buffer."""
+
+from __future__ import annotations
+
+import pytest
+
+from forensics.model import Report
+from tests.engine.runs import analyse, root
+
+JOB = "#!/bin/bash\n#SBATCH --output=train.log\n#SBATCH -t 08:00:00\npython pretrain.py --train-iters 20000\n"
+RUNS = """             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)
+             90412     batch    gpt-2b      ana  R    1:42:10      1 hgx-114
+"""
+SAVED = "2026-03-02 11:36:02 Saved checkpoint Iteration: 6000\n"
+BUSY = """timestamp, index, utilization.gpu [%], memory.used [MiB]
+2026/03/02 11:40:11.001, 0, 97 %, 61120 MiB
+2026/03/02 11:40:11.001, 1, 98 %, 61120 MiB
+"""
+METRICS = "".join(f'{{"step": {n}, "loss": 2.5}}\n' for n in range(4900, 4940))
+
+
+def log(length: int) -> str:
+    rows = (
+        f"2026-03-02 10:{n // 3:02d}:{n % 3 * 20:02d} step {n * 20:5d}/20000 | loss {3 - n / 100:.4f} | grad_norm 1.0 | tok/s 48000\n"
+        for n in range(170)
+    )
+    return "".join(rows)[:length]
+
+
+def report(files: dict[str, str], length: int = 8192) -> Report:
+    assert not log(length).endswith("\n")
+    return analyse(**{"train_log": log(length), "job.sbatch": JOB, **files})
+
+
+@pytest.mark.parametrize("length", [4096, 8192, 12288])
+def test_the_run_goes_on(length: int) -> None:
+    """The scheduler says so, and a checkpoint is younger than the log."""
+    found = report({"squeue_txt": RUNS, "progress_txt": SAVED}, length)
+    assert root(found) == "capture.buffered-output"
+    assert found.verdict == "degraded"
+    assert "still running" in found.reason
+
+
+def test_a_busy_machine_shows_that_it_lives() -> None:
+    """Nobody asked the scheduler: how it ended, if it did, is not known."""
+    found = report({"progress_txt": SAVED, "gpu.csv": BUSY})
+    assert (root(found), found.verdict) == ("capture.buffered-output", "unknown")
+    assert root(report({"progress_txt": SAVED})) == "capture.log-truncated"
+
+
+def test_metrics_in_a_file_of_their_own_show_progress() -> None:
+    """What a program writes itself it flushes."""
+    assert root(report({"squeue_txt": RUNS, "metrics.jsonl": METRICS})) == "capture.buffered-output"
+
+
+@pytest.mark.parametrize(
+    ("length", "files"),
+    [
+        (8192, {"squeue_txt": RUNS}),
+        (8192, {"squeue_txt": RUNS, "progress_txt": SAVED.replace("11:36", "10:10").replace("6000", "600")}),
+        (8000, {"squeue_txt": RUNS, "progress_txt": SAVED}),
+        (8192, {"squeue_txt": RUNS, "progress_txt": SAVED, "job.sbatch": JOB.replace("python", "python -u")}),
+        (8192, {"squeue_txt": RUNS, "progress_txt": SAVED, "copy_txt": "lost connection\n"}),
+        (8192, {"squeue_txt": RUNS.replace(" R ", "CG "), "progress_txt": SAVED, "exit_code": "1\n"}),
+    ],
+)
+def test_a_log_that_ends_there_for_another_reason(length: int, files: dict[str, str]) -> None:
+    """A program that may hang, a log copied while it was written, one that is not buffered, a broken copy, an end."""
+    found = report(files, length)
+    assert root(found) != "capture.buffered-output"
+    assert found.verdict != "degraded"

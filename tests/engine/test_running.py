@@ -1,0 +1,133 @@
+"""A server whose container is up, or whose pod is ready, is running well where its log says that it answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from forensics.model import Report
+from tests.engine.runs import RAISED, analyse
+
+SERVES = "".join(
+    f"INFO 07-07 00:{40 + n}:44 [loggers.py:118] Engine 000: Avg prompt throughput: 307.7 tokens/s, "
+    f"Avg generation throughput: 769.8 tokens/s, Running: 9 reqs, Waiting: 0 reqs, GPU KV cache usage: 54.0%\n"
+    'INFO:     10.0.3.16:38146 - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'
+    for n in range(12)
+)
+DOCKER = """CONTAINER ID   IMAGE                     COMMAND                  CREATED        STATUS{pad}   PORTS                    NAMES
+29ca70cc3ef8   vllm/vllm-openai:v0.9.2   "python3 -m vllm.ent…"   30 hours ago   {status}   0.0.0.0:8000->8000/tcp   vllm
+"""
+COMPOSE = """NAME     IMAGE                       STATUS{pad}   PORTS
+vllm-1   vllm/vllm-openai:v0.9.2     {status}   0.0.0.0:8000->8000/tcp
+"""
+OLD_COMPOSE = """ Name               Command               State{pad}           Ports
+-----------------------------------------------------------------------
+vllm_1   python3 -m vllm.entrypoints   {status}   0.0.0.0:8000->8000/tcp
+"""
+PODS = """NAME                    READY   STATUS{pad}   RESTARTS      AGE
+vllm-5f7c9d8b6c-x2x4z   {ready}     {status}   {restarts}   25m
+"""
+
+
+def table(form: str, status: str, ready: str = "1/1", restarts: str = "0          ") -> str:
+    return form.format(status=status, pad=" " * (len(status) - 6), ready=ready, restarts=restarts)
+
+
+def report(rows: str, log: str = SERVES) -> Report:
+    return analyse(vllm_log=log, ps_txt=rows)
+
+
+@pytest.mark.parametrize("form", [DOCKER, COMPOSE, OLD_COMPOSE])
+@pytest.mark.parametrize(
+    "status", ["Up 23 minutes (healthy)", "Up 23 minutes", "Up About an hour", "Up 2 days (healthy)"]
+)
+def test_a_container_that_is_up_serves(form: str, status: str) -> None:
+    """As docker, compose and podman print it."""
+    found = report(table(form, status))
+    assert (found.verdict, found.root) == ("healthy", None)
+    assert "still running: the container engine says Up" in found.reason
+
+
+def test_compose_says_running_in_small_letters() -> None:
+    """Its second version did so at first."""
+    assert report(table(COMPOSE, "running (healthy)")).verdict == "healthy"
+
+
+@pytest.mark.parametrize("form", [DOCKER, COMPOSE, OLD_COMPOSE])
+@pytest.mark.parametrize(
+    "status",
+    [
+        "Exited (1) 2 minutes ago",
+        "Exited (0) 2 minutes ago",
+        "Restarting (1) 5 seconds ago",
+        "Up 23 minutes (unhealthy)",
+        "Up 23 minutes (Paused)",
+        "Up 23 minutes (health: starting)",
+        "Created                 ",
+        "Dead                    ",
+    ],
+)
+def test_a_container_that_is_not_well_proves_nothing(form: str, status: str) -> None:
+    """It has ended, begins anew, fails its check or is stopped."""
+    assert report(table(form, status)).verdict == "unknown"
+
+
+def test_a_container_that_was_started_anew_is_not_the_one_of_the_log() -> None:
+    """The log is of eleven minutes, as `docker logs -t` tells, and the container is up for three."""
+    dated = "".join(f"2025-07-07T00:{40 + n // 2}:44.1Z {line}\n" for n, line in enumerate(SERVES.splitlines()))
+    assert report(table(COMPOSE, "Up 3 minutes (healthy)"), dated).verdict == "unknown"
+    assert report(table(COMPOSE, "Up 11 minutes (healthy)"), dated).verdict == "healthy"
+
+
+def test_of_several_containers_the_one_with_the_logs_name_counts() -> None:
+    """Another may have ended; where none has a name in common, all must be up."""
+    rows = table(COMPOSE, "Up 23 minutes (healthy)")
+    other = "init-1   busybox:1.36                Exited (0) 23 minutes ago\n"
+    assert report(rows + other).verdict == "healthy"
+    assert analyse(server_log=SERVES, ps_txt=rows + other).verdict == "unknown"
+    assert analyse(server_log=SERVES, ps_txt=rows).verdict == "healthy"
+
+
+def test_an_older_container_of_the_same_image_is_another_one() -> None:
+    """`docker ps -a` lists what is left of earlier tries; the one whose name is the log's counts."""
+    rows = table(COMPOSE, "Up 23 minutes (healthy)")
+    older = "vllm-old vllm/vllm-openai:v0.9.1     Exited (1) 2 days ago\n"
+    assert report(rows + older).verdict == "healthy"
+    assert report(older.join(rows.splitlines(keepends=True))).verdict == "healthy"
+    assert analyse(openai_log=SERVES, ps_txt=rows + older).verdict == "unknown"
+
+
+def test_a_pod_must_be_ready_and_never_have_been_started_anew() -> None:
+    """As `kubectl get pods` prints it."""
+    found = report(table(PODS, "Running"))
+    assert found.verdict == "healthy"
+    assert "Kubernetes says Running" in found.reason
+    assert report(table(PODS, "Running", ready="0/1")).verdict == "unknown"
+    assert report(table(PODS, "Running", restarts="2 (3m ago) ")).verdict == "unknown"
+    assert report(table(PODS, "CrashLoopBackOff")).verdict != "healthy"
+    assert report(table(PODS, "Pending")).verdict == "unknown"
+
+
+def test_only_a_log_that_ends_in_answers_is_of_a_server_at_work() -> None:
+    """Not one of a training, which may hang, nor one in which the last answer was an error or the program raised."""
+    rows = table(COMPOSE, "Up 23 minutes (healthy)")
+    training = "".join(f"step {n}/100 | loss {3 - n / 100:.3f}\n" for n in range(1, 30))
+    assert report(rows, training).verdict == "unknown"
+    failing = SERVES + 'INFO:     10.0.3.16:38146 - "POST /v1/completions HTTP/1.1" 500 Internal Server Error\n'
+    assert report(rows, failing).verdict == "unknown"
+    raised = SERVES + RAISED.format(error="RuntimeError: cancelled")
+    assert report(rows, raised).verdict == "failed"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '[GIN] 2025/03/01 - 10:00:00 | 200 |  1.2s |  127.0.0.1 | POST     "/api/generate"',
+        'INFO:     127.0.0.1:52866 - "GET /health HTTP/1.1" 200 OK',
+        '10.0.0.7 - - [01/Mar/2025:10:00:00 +0000] "POST /predict HTTP/1.1" 200 512 "-" "curl/8.5"',
+    ],
+)
+def test_servers_answer_in_their_own_words(line: str) -> None:
+    """Ollama, uvicorn and gunicorn."""
+    log = "loading the model\nmodel is loaded\n" + f"{line}\n" * 5
+    assert report(table(COMPOSE, "Up 23 minutes"), log).verdict == "healthy"
+    assert report(table(COMPOSE, "Exited (137) 1 minute ago"), log).verdict == "unknown"

@@ -1,0 +1,60 @@
+"""How long ranks wait for their data, in tables of timers and in lines of a detector."""
+
+from __future__ import annotations
+
+import pytest
+
+from forensics.parsers.rank_times import PARSER
+from tests.cutting import check_laws, one, parse
+
+TABLE = """ times across ranks (ms):
+  forward-backward:
+     rank  0: 3810.48
+     rank  1: 3811.03
+  batch-generator:
+     rank  0: 30.64
+     rank  1: 1851.93
+     rank  2: 19.15
+ iteration       70/  120000 | elapsed time per iteration (ms): 4021.2 |
+"""
+DETECTED = "| MnRtt/Rnk: 3340.69ms/11 | MxRtt/Rnk: 5079.37ms/6 | MnDRtt/Rnk: 14.71ms/10 | MxDRtt/Rnk: 1738.68ms/11 |"
+
+
+def test_a_table_tells_the_slowest_and_the_others() -> None:
+    """It stands at the row of the slowest; times in which ranks wait for each other are not read."""
+    event = one(PARSER, TABLE)
+    assert event.line == 7
+    assert dict(event.fields) == {"rank": 1, "slowest_ms": 1851.93, "others_ms": 24.89}
+
+
+def test_srun_labels_the_rows() -> None:
+    """The label is the task that prints, not the one that waits."""
+    labelled = "".join(f"15: {line}\n" for line in TABLE.splitlines())
+    assert one(PARSER, labelled).fields["rank"] == 1
+
+
+def test_the_detector_tells_least_and_most() -> None:
+    """Of the batches, not of the round trips."""
+    event = one(PARSER, f"INFO:megatron.core.utils:[2024-11-19 14:16:45] {DETECTED}")
+    assert dict(event.fields) == {"rank": 11, "slowest_ms": 1738.68, "others_ms": 14.71}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  batch-generator:\n     rank  0: 30.64\n",
+        "    batch-generator ................................: (17.09, 1851.93)\n",
+        "batch-generator: rank 3: 12.0\n",
+        "| MnDRtt/Rnk: 14.71ms/10 | MxDRtt/Rnk: 17\n",
+        "MxDRtt/Rnk: the rank with the longest get_batch\n",
+    ],
+)
+def test_look_alikes_stay_silent(text: str) -> None:
+    """One rank alone, a table without ranks, a line that was cut, and a word about it."""
+    assert parse(PARSER, text) == []
+
+
+def test_the_laws_hold() -> None:
+    """However the text is cut."""
+    check_laws(PARSER, TABLE)
+    check_laws(PARSER, DETECTED)
