@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from forensics import timeline
 from forensics.engine.context import ENDED_BY_OTHERS, states_of
-from forensics.engine.running import WORKING, at_work
+from forensics.engine.running import WORKING, at_work, ended_with
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event
 
@@ -70,7 +70,7 @@ class Outcome(Struct, frozen=True):
 
 def outcome(seen: Seen) -> Outcome:
     """Read the end of the run from its status, its own words, its steps and its scheduler."""
-    exits = list(seen.said("status", "exit")) or _reported(seen)
+    exits = list(seen.said("status", "exit")) or _reported(seen) or ended_with(seen)
     code = _last(exits, "exit_code")
     signal = _last(exits, "signal")
     masked = mask(seen) is not None

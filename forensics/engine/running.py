@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from forensics.engine.seen import Seen
-from forensics.model import Event, Source
+from forensics.model import Event, Source, Value
 from forensics.text.lazy import lazy
 
 ACTIVE, UP, READY = "active (running)", "Up", "Running"
@@ -15,6 +15,8 @@ WORKING = {ACTIVE: "systemd", UP: "the container engine", READY: "Kubernetes"}
 _CLOSE = 50
 """Lines from the end of a log in which a server has answered."""
 _SLACK_S = 120.0
+_PARTED = lazy(r"[^a-z0-9]+")
+_COMMON = frozenset({"train", "training", "trainer", "logs", "stdout", "stderr", "output", "container", "docker"})
 _NUMBERED = lazy(r"[-_]\d{1,4}$")
 _ANSWERED = lazy(
     r"\bHTTP/[\d.]{1,4}\"? (?P<status>[1-5]\d\d)\b|\[GIN\].{1,80}\| (?P<gin>[1-5]\d\d) \|"
@@ -59,8 +61,29 @@ def _contained(seen: Seen) -> Iterator[str]:
             continue
         if (ours := _of(log, rows.values())) and all(_up(row, log) for row in ours):
             yield UP
-        if (ours := _of(log, pods.values())) and all(_ready(pod) for pod in ours):
+        if (ours := _of(log, pods.values())) and all(_ready(pod, log) for pod in ours):
             yield READY
+
+
+def ended_with(seen: Seen) -> list[Event]:
+    """Return the row of the container that trained, if it has ended: by a word that its name and the log's share.
+
+    Where no log is called like one, the only one there is; of several, nobody knows.
+    """
+    rows = list(seen.said("scheduler", "container-listed"))
+    if not rows:
+        return []
+    trained = {step.path for step in seen.current_steps()}
+    words = {word for path in trained for word in _words(PurePosixPath(path).name.partition(".")[0])}
+    named = [row for row in rows if words & _words(_word(row, "container"))]
+    ours = named if trained else []
+    if trained and not named and len(rows) == 1:
+        ours = rows
+    return ours if len(ours) == 1 and ours[0].fields.get("exit_code") is not None else []
+
+
+def _words(name: str) -> set[str]:
+    return {word for word in _PARTED.split(name.lower()) if len(word) > 3 and word not in _COMMON}
 
 
 def _of(log: Source, rows: Iterable[Event]) -> list[Event]:
@@ -80,19 +103,22 @@ def _word(row: Event, key: str) -> str:
 
 
 def _up(row: Event, log: Source) -> bool:
-    up_s = row.fields.get("up_s")
-    spoke_s = log.ended - log.started if log.started is not None and log.ended is not None else 0.0
-    return row.fields["state"] == "up" and (not isinstance(up_s, int) or up_s + _SLACK_S >= spoke_s)
+    return row.fields["state"] == "up" and _covers(row.fields.get("up_s"), log)
 
 
-def _ready(pod: Event) -> bool:
+def _ready(pod: Event, log: Source) -> bool:
     fields = pod.fields
-    return (
-        pod.kind == "pod-listed"
-        and fields.get("phase") == READY
-        and bool(fields.get("ready"))
-        and fields.get("restarts") == 0
-    )
+    if pod.kind != "pod-listed" or fields.get("phase") != READY or not fields.get("ready"):
+        return False
+    since = fields.get("restarted_s")
+    timed = log.started is not None and log.ended is not None
+    return fields.get("restarts") == 0 or (timed and since is not None and _covers(since, log))
+
+
+def _covers(up_s: Value, log: Source) -> bool:
+    """Tell whether what has been up for so long can have written the whole of a log."""
+    spoke_s = log.ended - log.started if log.started is not None and log.ended is not None else 0.0
+    return not isinstance(up_s, int) or up_s + _SLACK_S >= spoke_s
 
 
 def _serves(seen: Seen, log: Source) -> bool:

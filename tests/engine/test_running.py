@@ -96,8 +96,11 @@ def test_an_older_container_of_the_same_image_is_another_one() -> None:
     assert analyse(openai_log=SERVES, ps_txt=rows + older).verdict == "unknown"
 
 
-def test_a_pod_must_be_ready_and_never_have_been_started_anew() -> None:
+def test_a_pod_must_be_ready_and_not_have_been_started_anew_since_the_log_began() -> None:
     """As `kubectl get pods` prints it."""
+    dated = "".join(f"2025-07-07T00:{40 + n // 2}:44.1Z {line}\n" for n, line in enumerate(SERVES.splitlines()))
+    assert report(table(PODS, "Running", restarts="1 (6d4h ago)"), dated).verdict == "healthy"
+    assert report(table(PODS, "Running", restarts="1 (3m12s ago)"), dated).verdict == "unknown"
     found = report(table(PODS, "Running"))
     assert found.verdict == "healthy"
     assert "Kubernetes says Running" in found.reason
@@ -131,3 +134,21 @@ def test_servers_answer_in_their_own_words(line: str) -> None:
     log = "loading the model\nmodel is loaded\n" + f"{line}\n" * 5
     assert report(table(COMPOSE, "Up 23 minutes"), log).verdict == "healthy"
     assert report(table(COMPOSE, "Exited (137) 1 minute ago"), log).verdict == "unknown"
+
+
+TRAINED = "".join(f"step {n}/100 | loss {3 - n / 100:.3f}\n" for n in range(1, 61))
+LISTED = """CONTAINER ID   IMAGE              COMMAND                  CREATED       STATUS                      PORTS   NAMES
+9c1be2d0f6aa   ml/train:1.12      "composer main.py ya…"   8 hours ago   Exited ({last}) 4 minutes ago           exp_spot2
+51f0c77d42e3   ml/train:1.12      "composer main.py ya…"   2 days ago    Exited ({first}) 9 hours ago            exp_spot1
+"""
+
+
+@pytest.mark.parametrize(("status", "verdict"), [("0", "healthy"), ("1", "failed"), ("137", "failed")])
+def test_a_training_container_that_has_ended_tells_its_status(status: str, verdict: str) -> None:
+    """The one that a log is called like; another's tells nothing of it."""
+    rows = LISTED.format(last=status.ljust(1), first="137")
+    found = analyse(run_spot2_log=TRAINED, ps_txt=rows)
+    assert (found.verdict, found.run.exit_code) == (verdict, int(status))
+    assert analyse(run_other_log=TRAINED, ps_txt=rows).verdict == "unknown"
+    only = rows.replace(rows.splitlines(keepends=True)[2], "")
+    assert analyse(run_other_log=TRAINED, ps_txt=only).run.exit_code == int(status)

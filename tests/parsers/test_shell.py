@@ -236,3 +236,10 @@ def test_who_looks_for_a_container_has_not_started_one(command: str, answer: str
     assert parse(PARSER, f"$ {command}\n{answer}") == []
     [event] = parse(PARSER, f"$ kubectl exec trainer-0 -- bash start.sh\n{answer}")
     assert event.kind in {"kubectl", "docker"}
+
+
+def test_a_job_in_the_background_speaks_behind_the_prompt() -> None:
+    """The shell had already printed its prompt when the script could not open its log."""
+    [event] = parse(PARSER, "(env) me@gpu07:~/train$ run.sh: line 1: logs/out.txt: No such file or directory")
+    assert (event.kind, event.fields["missing_path"]) == ("no-such-file", "logs/out.txt")
+    assert parse(PARSER, "(env) me@gpu07:~/train$ grep 'line 1: a: No such file or directory' run.log") == []

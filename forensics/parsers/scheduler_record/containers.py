@@ -25,6 +25,7 @@ _UP = lazy(
     r"(?:Up|running)(?: (?P<count>\d{1,5}|About an?|Less than a) (?P<unit>second|minute|hour|day|week|month)s?)?"
     r"(?: ago)?(?: \(healthy\))?$"
 )
+_EXITED = lazy(r"(?:Exited|exited|Exit) \(?(?P<code>\d{1,3})\b")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400, "month": 30 * 86400}
 _OLD = ("name", "command", "state", "ports")
 _MOST = 2000
@@ -33,7 +34,7 @@ _MOST = 2000
 def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
     """Yield `container-listed` for each row; `state` is `up` only of one that works and is not known to be unwell.
 
-    `up_s` is the longest that the words for how long it has been up can mean.
+    `up_s` is the longest that the words for how long it has been up can mean; `exit_code` is of one that has ended.
     """
     starts: dict[str, int] = {}
     old = False
@@ -59,6 +60,7 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
                 "image": row.get("image"),
                 "state": "up" if up else status,
                 "up_s": _longest(up) if up else None,
+                "exit_code": int(ended["code"]) if (ended := _EXITED.match(status)) else None,
             }
             yield tell("container-listed", lines, at, at, fields, context)
 

@@ -21,6 +21,8 @@ _EVENTS = lazy(r"\s*(?:NAMESPACE +)?(?:LAST SEEN +TYPE +REASON +OBJECT|Type +Rea
 _CALM = frozenset(
     {"Running", "Completed", "Succeeded", "Pending", "ContainerCreating", "Terminating", "PodInitializing"}
 )
+_RESTARTED = lazy(r"\((?P<ago>(?:\d{1,6}[ydhms]){1,3}) ago\)")
+_SECONDS = {"y": 365 * 86400, "d": 86400, "h": 3600, "m": 60, "s": 1}
 _TELLING = frozenset({"Preempted", "Evicted", "TaintManagerEviction", "NodeShutdown"})
 """Reasons of events that Kubernetes files as Normal, though they end the pod."""
 _STARTED = frozenset({"Scheduled", "Pulled", "Created", "Started"})
@@ -197,7 +199,13 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
                 fields: dict[str, Value] = {"pod": row.get("name"), "reason": row["status"], "restarts": _count(row)}
                 yield tell("pod-state", lines, at, at, fields, context)
             elif pods and row.get("name"):
-                fields = {"pod": row["name"], "restarts": _count(row), "phase": row.get("status"), "ready": _ready(row)}
+                fields = {
+                    "pod": row["name"],
+                    "restarts": _count(row),
+                    "restarted_s": _since_restart(row),
+                    "phase": row.get("status"),
+                    "ready": _ready(row),
+                }
                 yield tell("pod-listed", lines, at, at, fields, context)
             elif not pods and row.get("reason") in _STARTED:
                 started = True
@@ -214,6 +222,15 @@ def _ready(row: dict[str, str]) -> bool:
     """Tell whether all containers of a pod are: `1/1`."""
     ready, _, wanted = row.get("ready", "").partition("/")
     return ready.isdecimal() and ready == wanted and ready != "0"
+
+
+def _since_restart(row: dict[str, str]) -> int | None:
+    """Return how long ago a pod was last started anew, as far as `3 (6d4h ago)` tells: the longest it can mean."""
+    found = _RESTARTED.search(row.get("restarts", ""))
+    if found is None:
+        return None
+    parts = re.findall(r"(\d{1,6})([ydhms])", found["ago"])
+    return sum(int(count) * _SECONDS[unit] for count, unit in parts) + _SECONDS[parts[-1][1]]
 
 
 def _count(row: dict[str, str]) -> int | None:

@@ -27,10 +27,12 @@ from forensics.parsers.shell.forms import (
     KINDS,
     LOOKED,
     MEMBER,
+    SCRIPT_SAYS,
     SIGNALS_IN_ANY_CASE,
     TEE,
     ZSH,
 )
+from forensics.sources.sniff import PROMPT
 from forensics.text.quote import quote
 from forensics.text.signals import SIGNALS
 
@@ -134,7 +136,7 @@ class Shell:
         pipeline = 0  # the line after one that reports a pipeline's first member
         looked = -_ANSWERS  # the line of a command that only looks at containers
         for record in records:
-            text = record.text.rstrip()
+            text = _behind_prompt(record.text.rstrip())
             if record.level in _CALM or len(text) > _LONGEST:
                 continue
             member = record.line.number == pipeline and not record.line.gap and MEMBER.match(text)
@@ -148,6 +150,13 @@ class Shell:
                 event.kind not in _CONTAINERS or record.line.number - looked >= _ANSWERS
             ):
                 yield event
+
+
+def _behind_prompt(text: str) -> str:
+    """Return what a job in the background printed behind the prompt that already waited for the next command."""
+    if ": line " in text and (shown := PROMPT.match(text)) and SCRIPT_SAYS.match(text, shown.end()):
+        return text[shown.end() :]
+    return text
 
 
 def _job(match: re.Match[str], record: Record, context: Context) -> Iterator[Event]:

@@ -210,3 +210,4 @@ LOOKED = lazy(
     r" (?:container )?(?:get|describe|logs?|cp|top|events?|inspect|ps|stats|images|wait|diff|delete|rm)\b"
 )
 """A command that looks at what runs, or ends it: that it finds nothing is no launch that failed."""
+SCRIPT_SAYS = lazy(r"[\w./-]{1,200}: line \d{1,7}: ")
