@@ -19,7 +19,8 @@ _KERNEL_STAMP = lazy(
 )
 _DATED_STAMP = lazy(
     r"\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\] |"  # dmesg -T
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{6}[+-]\d\d:\d\d "  # dmesg --time-format iso
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{6}[+-]\d\d:\d\d |"  # dmesg --time-format iso
+    r"[\w.:-]{1,120}: (?:kern|user|daemon|syslog): {1,5}[a-z]{3,7}: \[20\d\d-"  # talosctl dmesg
 )
 _SYSLOG = lazy(rf"(?:{_SYSLOG_TIME}|{_JOURNAL_TIME}) [\w.-]+ (?P<ident>[\w./@-]+)(?:\[\d+\])?: ")
 _KERNEL_WORDS = lazy(

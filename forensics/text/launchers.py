@@ -1,7 +1,7 @@
 """Prefixes of launchers and collectors: which rank, actor, pod, host or process a line comes from.
 
 Sources of the forms: torchrun `--tee`, srun `--label`, mpirun `--tag-output`, Ray, vLLM,
-Metaflow, `kubectl logs --prefix`, docker compose, pdsh, syslog, dmesg.
+Metaflow, `kubectl logs --prefix`, docker compose, pdsh, syslog, dmesg, Talos.
 """
 
 from __future__ import annotations
@@ -37,6 +37,12 @@ _OWN = lazy(r"(?:python|torchrun|train|bash|sh|docker|containerd|env|conda|accel
 _IDENT = lazy(r"[\w./@-]{1,80}(?:\[\d{1,10}\])?: ")
 _PRIORITY = lazy(r"<\d{1,3}>(?=\[|[A-Z][a-z]{2} )")
 _FACILITY = lazy(r"(?:kern|user|daemon|syslog) {0,6}:(emerg|alert|crit|err|warn|notice|info|debug) {0,4}: ")
+TALOS_FORM = (
+    r"([\w.-]{1,80}(?::[\w.:]{1,40})?): (?:kern|user|daemon|syslog): {1,5}"
+    r"(emerg|alert|crit|err|warning|notice|info|debug): (?=\[20\d\d-)"
+)
+"""What `talosctl dmesg` puts before a line: the node, the facility, the level."""
+_TALOS = lazy(TALOS_FORM)
 _RANK_WORD = lazy(r"[Rr]ank ?(\d{1,6})(?:\[(\d{1,10})\](?:\[[\w-]{1,40}\])?)?: ")
 
 
@@ -165,6 +171,16 @@ def _facility(text: str, at: int, found: Peeled) -> int:
     return match.end()
 
 
+def _talos(text: str, at: int, found: Peeled) -> int:
+    """`10.0.0.7: kern: warning: ` of `talosctl dmesg`."""
+    match = _TALOS.match(text) if at == 0 else None
+    if match is None:
+        return at
+    found.host = match[1]
+    found.say_level(match[2])
+    return match.end()
+
+
 def _priority(text: str, at: int, _found: Peeled) -> int:
     """`<6>` of `dmesg -r`."""
     match = _PRIORITY.match(text, at)
@@ -179,5 +195,5 @@ BRACKETED: tuple[Peeler, ...] = (_rank, _role, _pod, _mpi, _titan, _metaflow)
 LANES: tuple[Peeler, ...] = (_lane,)
 ROUND: tuple[Peeler, ...] = (_actor,)
 ANGLED: tuple[Peeler, ...] = (_priority,)
-NUMBERED: tuple[Peeler, ...] = (_label, _host)
-WORDED: tuple[Peeler, ...] = (_host, _rank_word, _facility, _syslog)
+NUMBERED: tuple[Peeler, ...] = (_label, _talos, _host)
+WORDED: tuple[Peeler, ...] = (_talos, _host, _rank_word, _facility, _syslog)

@@ -28,7 +28,8 @@ _PEELERS: dict[str, tuple[Peeler, ...]] = {
 }
 _WORDED = (*loggers.WORDED, *launchers.WORDED)
 _MAY_BEGIN = lazy(
-    rf"{launchers.HOST_FORM}|{launchers.COMPOSE_FORM}|[\w.]{{1,100}}+: \[|[\w.-]{{1,80}}+ {{0,20}}[-|] |"
+    rf"{launchers.TALOS_FORM}|{launchers.HOST_FORM}|{launchers.COMPOSE_FORM}|"
+    rf"[\w.]{{1,100}}+: \[|[\w.-]{{1,80}}+ {{0,20}}[-|] |"
     rf"(?:{LEVEL_WORDS})\b|[\w.-]{{1,40}} (?:{LEVEL_WORDS}) \(20\d\d-|[IWEFDVC]\d{{3}}|"
     r"[Rr]ank ?\d|(?:kern|user|daemon|syslog) *:|"
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b"

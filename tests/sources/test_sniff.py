@@ -103,6 +103,7 @@ def test_a_log_that_begins_with_a_record_is_still_a_log(opening: str) -> None:
         ("gpu.csv", "0, 35, 120.5\n1, 36, 121.0\n", "nvidia-smi-csv"),
         ("rows.csv", "0, 35, 120.5\n1, 36, 121.0\n", "text"),
         ("metrics.csv", "epoch,step,train_loss\n0,49,2.3\n", "text"),
+        ("dump.log", "10.0.0.7: kern: warning: [2026-04-22T21:26:20.5Z]: NVRM: Xid (PCI:0000:48:00): 74\n" * 3, "kernel-log"),
         ("journal.txt", "Nov 29 12:50:41 gn07 kernel: NVRM: Xid\nNov 29 12:50:42 gn07 sshd[1]: x\n", "kernel-log"),
         ("crash.txt", "Fatal Python error: Aborted\n\nCurrent thread 0x00007f11907c9b80 (most recent call first):\n"
                       '  File "x.py", line 3 in f\n', "stack-dump"),

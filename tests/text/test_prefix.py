@@ -54,6 +54,16 @@ def facts(text: str) -> dict[str, object]:
         ("[INFO|trainer.py:2048] 2024-01-01 12:00:00,123 >> ***", "***", {"level": "info"}),
         ("[NeMo W 2026-11-29 12:50:41 nemo_logging:393] text", "text", {"level": "warning"}),
         ("kern  :err   : [123.456789] NVRM: Xid", "NVRM: Xid", {"level": "error"}),
+        (
+            "10.0.0.7: kern: warning: [2026-04-22T21:26:20.5Z]: NVRM: Xid",
+            "NVRM: Xid",
+            {"host": "10.0.0.7", "level": "warning"},
+        ),
+        (
+            "gpu-7.lab: kern:     err: [2026-04-22T21:26:20.5Z]: NVRM: Xid",
+            "NVRM: Xid",
+            {"host": "gpu-7.lab", "level": "error"},
+        ),
         ("<3>[  123.456789] NVRM: Xid", "NVRM: Xid", {}),
     ],
 )

@@ -10,7 +10,7 @@ from forensics.text.lazy import lazy
 # One head at a time: `kern  :err   :` (dmesg -x), `<3>` (raw buffer), `kernel:` (syslog,
 # journal), seconds since boot, `dmesg -T` and `dmesg -H` time, and the printing task or CPU.
 _HEAD = lazy(
-    r"(?:kern\s{0,4}:\w{1,7}\s{0,4}:|<\d{1,3}>|kernel:|\[\s{0,10}\d{1,10}\.\d{3,9}\]|\[\s{0,8}[TC]\d{1,8}\]"
+    r"(?:kern\s{0,4}: {0,5}\w{1,7}\s{0,4}:|<\d{1,3}>|kernel:|\[\s{0,10}\d{1,10}\.\d{3,9}\]|\[\s{0,8}[TC]\d{1,8}\]"
     r"|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})? \d{4}\]"
     r"|\[[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d\]|\[ {0,8}\+\d{1,8}\.\d{6}\])[ \t]?"
 )
