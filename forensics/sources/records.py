@@ -76,6 +76,13 @@ _FREEZE = lazy(r"(?:[A-Za-z0-9][\w.-]*(?:\[[\w,-]+\])?(?:==| @ |>=|~=)\S+|-e git
 _YAML = lazy(r"\s*(?:- )?(?:[\w./-]+|\"[^\"]+\"|'[^']+'):(?: \S|$)|\s*- \S|\s*#|---$")
 _TOML = lazy(r"\s*(?:\[{1,2}[\w. \"-]+\]{1,2}|[\w.\"-]+ *= *\S|[#;]|\]|\})")
 _JSON = lazy(r"\s*(?:\{|\[\s*[\[{\"])")
+_CLOUD = (
+    ("TrainingJobStatus",),
+    ("jobQueue", "status"),
+    ("display_name", "status", "azureml"),
+    ("state", "JOB_STATE_"),
+)
+"""What stands in the description of a job by SageMaker, AWS Batch, Azure ML and Vertex AI."""
 _MESSAGE = lazy(r'"(?:msg|message|log)" ?:')
 _SETTINGS = (".toml", ".ini", ".cfg", ".conf", ".gin")
 _HALF, _MOST = 0.5, 0.8
@@ -109,6 +116,12 @@ def _trace(base: str, _text: str, lines: Sequence[str]) -> str | None:
     # A file whose beginning was lost starts within a payload, of which every line has a tab before it.
     cut = lines[0].startswith("\t") and ("torch_trace" in base or any(_TRACE.match(line) for line in lines))
     return "torch-trace" if cut or _TRACE.match(lines[0]) else None
+
+
+def _cloud(_base: str, text: str, lines: Sequence[str]) -> str | None:
+    if not (_JSON.match(text) or _share(lines, _YAML) >= _MOST) or _json_lines(lines) > 1:
+        return None
+    return "scheduler-record" if any(all(word in text for word in words) for words in _CLOUD) else None
 
 
 def _json(base: str, text: str, lines: Sequence[str]) -> str | None:
@@ -168,7 +181,7 @@ def _host(base: str, _text: str, lines: Sequence[str]) -> str | None:
     return "host-record" if environment and not base.endswith((*_SETTINGS, ".sh")) else None
 
 
-_TESTS: tuple[_Test, ...] = (smi_kind, _kernel, _trace, _stacks, _json, _jobs, _config, _host)
+_TESTS: tuple[_Test, ...] = (smi_kind, _kernel, _trace, _stacks, _cloud, _json, _jobs, _config, _host)
 
 
 def record_kind(base: str, text: str, lines: Sequence[str]) -> str | None:

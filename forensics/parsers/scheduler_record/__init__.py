@@ -1,6 +1,6 @@
 """What a scheduler recorded of a job, a pod or a service: sacct, scontrol, squeue, sinfo -R, seff; kubectl; systemctl.
 
-Or a container engine of its containers: docker, podman, compose.
+Or a container engine of its containers: docker, podman, compose; or a cloud of its jobs.
 
     JobID           JobName      State ExitCode    Elapsed
     ------------ ---------- ---------- -------- ----------
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forensics.model import Context, Event
-from forensics.parsers.scheduler_record import containers, kubernetes, slurm, systemd
+from forensics.parsers.scheduler_record import cloud, containers, kubernetes, slurm, systemd
 
 _MOST_LINES = 100_000
 
@@ -43,6 +43,7 @@ class SchedulerRecord:
             *kubernetes.tables(lines, context),
             *systemd.status(lines, context),
             *containers.tables(lines, context),
+            *cloud.jobs(lines, context),
         ]
         yield from sorted(found, key=lambda event: event.line)
 
