@@ -144,3 +144,13 @@ def test_the_day_on_which_a_driver_was_built_is_not_the_year_of_the_kernels_line
         149,
         "0000:dc:00",
     )
+
+
+def test_a_kernel_log_that_names_the_year_dates_the_lines_of_others() -> None:
+    """Also behind the node and the level that Talos puts before a line."""
+    stamped = "".join(f"INFO 05-18 03:0{n}:00 [loggers.py:118] step {n}/900 | loss 2.{n}\n" for n in range(1, 5))
+    talos = "10.0.0.7: kern: warning: [2026-05-18T03:04:49.5Z]: NVRM: Xid (PCI:0000:dc:00): 79, pid=7, GPU has fallen off the bus.\n"
+    report = analyse(train_log=stamped, dmesg_txt=talos)
+    assert report.run.started == 1_779_073_260
+    assert report.root is not None
+    assert report.root.facts["node"] == "10.0.0.7"
