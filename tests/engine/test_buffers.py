@@ -69,3 +69,31 @@ def test_a_log_that_ends_there_for_another_reason(length: int, files: dict[str, 
     found = report(files, length)
     assert root(found) != "capture.buffered-output"
     assert found.verdict != "degraded"
+
+
+WRAPPED = """#!/bin/bash
+#SBATCH --output=out_%j.out
+#SBATCH --error=err_%j.err
+python3 main.py --epochs 400
+"""
+MUTE = {
+    "train_sh": WRAPPED,
+    "out_245.out": "Job started on c002 at Sun Sep 12 14:20:11 EDT 2021\n",
+    "err_245.err": "slurmstepd: error: *** JOB 245 ON c002 CANCELLED AT 2021-09-13T15:02:11{why} ***\n",
+    "gpu.csv": BUSY,
+}
+
+
+@pytest.mark.parametrize(
+    "beside", [{}, {"by_hand_log": "step 1 | loss 2.0\nstep 2 | loss 1.9\n"}], ids=["alone", "beside a trial"]
+)
+def test_a_mute_job_that_somebody_cancelled_had_worked(beside: dict[str, str]) -> None:
+    """Its own log has nothing to say; what a trial by hand printed is no word of it."""
+    files = {name: text.format(why="") for name, text in MUTE.items()}
+    assert root(analyse(**files, **beside)) == "capture.buffered-output"
+
+
+def test_a_mute_job_whose_time_was_over_ended_of_that() -> None:
+    """Nobody was misled by its silence."""
+    files = {name: text.format(why=" DUE TO TIME LIMIT") for name, text in MUTE.items()}
+    assert root(analyse(**files)) == "scheduler.time-limit"

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 
 from forensics import timeline
 from forensics.engine.context import job_of
+from forensics.engine.observe.expected import promised_file
 from forensics.engine.observe.gpus import loads
 from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import outcome
@@ -41,8 +42,10 @@ def _lost(seen: Seen) -> Iterator[Event]:
     kill = _kill(seen)
     if hazard is None or kill is None:
         return
-    mute = not seen.current_steps()
-    proof = next((e for e in reversed(list(seen.said("progress", "checkpoint-saved")))), None) or _busy(seen)
+    own = _promised(seen, hazard.path)
+    mute = not any(not own or step.path in own for step in seen.current_steps())
+    saved = next((e for e in reversed(list(seen.said("progress", "checkpoint-saved")))), None)
+    proof = saved or _busy(seen) or _weights(seen, own)
     even = _even(seen)
     if mute and proof is not None:
         at, text = proof.place, "the run worked, and its log holds none of its output"
@@ -60,6 +63,12 @@ def _lost(seen: Seen) -> Iterator[Event]:
     yield observed(at, "buffered", text, fields, (hazard.place, kill.place))
 
 
+def _promised(seen: Seen, script: str) -> set[str]:
+    """Return the logs that a script promised and that are there; another log beside them may be of a trial by hand."""
+    told = (e.path for e in seen.expected if e.promised_by.path == script and e.state in {"present", "empty"})
+    return {found.path for path in told if (found := promised_file(path, seen.sources)) is not None}
+
+
 def _kill(seen: Seen) -> Event | None:
     """Return what says that the run was killed: a status, the kernel, or somebody's command."""
     for event in seen.events:
@@ -67,6 +76,8 @@ def _kill(seen: Seen) -> Event | None:
             return event
         if event.speaker == "kernel" and event.kind == "oom-kill":
             return event
+        if event.speaker == "slurm" and event.kind == "cancelled" and "DUE TO" not in event.text:
+            return event  # somebody did it
         command = event.message.lstrip("$#> ")
         if event.speaker == "output" and command.startswith(("scancel", "kill -9", "kill -KILL", "pkill")):
             return event
@@ -76,6 +87,13 @@ def _kill(seen: Seen) -> Event | None:
 def _busy(seen: Seen) -> Event | None:
     looks = seen.said("nvidia-smi", "snapshot")
     return next((e for e in looks if any(load >= _BUSY_PERCENT for load in loads(e))), None)
+
+
+def _weights(seen: Seen, own: set[str]) -> Event | None:
+    """Return where a listing shows weights that are younger than the begin of the run, as its own log tells it."""
+    began = min((s.started for s in seen.sources if s.path in own and s.started is not None), default=None)
+    listed = (e for e in seen.said("host", "listing") if _WEIGHTS.search(_listed(e)))
+    return next((e for e in listed if _after(e.time, began)), None)
 
 
 def _to_come(seen: Seen) -> Iterator[Event]:
