@@ -41,6 +41,18 @@ def exit_of(seen: Seen, rank: int | None, path: str = "") -> dict[str, Value]:
     return {}
 
 
+def pid_of(seen: Seen, event: Event) -> dict[str, Value]:
+    """Return the process that an event is of: by its prefix, else as a launcher names that of its rank."""
+    if event.pid is not None:
+        return {"pid": event.pid}
+    told = [e for e in seen.said("torchrun", "failure", "failed") if isinstance(e.fields.get("pid"), int)]
+    first = [e for e in told if e.fields.get("root_cause")]
+    own = [e for e in told if event.rank is not None and e.rank == event.rank]
+    chosen = own or first or told
+    pids = {e.fields["pid"] for e in chosen}
+    return {"pid": pids.pop()} if len(pids) == 1 else {}
+
+
 def _jobs_of_shells(seen: Seen) -> list[Event]:
     """Return what a shell says of trainings that it had in the background: `[1]+  Exit 1   python train.py`."""
     return [e for e in seen.said("shell", "job-exit") if _TRAINS.search(str(e.fields.get("command") or ""))]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from forensics import timeline
 from forensics.engine.causes import Candidate
-from forensics.engine.context import before_node, exit_of, job_of, ranks_of, start_of, versions_of
+from forensics.engine.context import before_node, exit_of, job_of, pid_of, ranks_of, start_of, versions_of
 from forensics.engine.facts import derived
 from forensics.engine.match import Match
 from forensics.engine.seen import Seen
@@ -20,6 +20,8 @@ from forensics.text.lazy import lazy
 
 EVIDENCE = 6
 """Places cited for one finding; more would hide the deciding one."""
+_PROGRAMS = frozenset({"exception", "c10d", "device", "nccl", "dynamo", "torchelastic", "log", "output"})
+"""Speakers of whose process a launcher tells the number."""
 _PLACE = lazy(r"\{(\w+)\}")
 _ORDER = {"root": 0, "cause": 1, "consequence": 2, "note": 3}
 
@@ -111,6 +113,8 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
         facts = {**job_of(seen), **versions_of(seen, candidate.rule.facts), **facts}
         if "exit_code" not in facts and "signal" not in facts:
             facts |= exit_of(seen, event.rank, event.path)
+        if "pid" not in facts and event.speaker in _PROGRAMS:
+            facts |= pid_of(seen, event)
         if "start_command" in candidate.rule.facts:
             facts |= start_of(seen, event.path)
     return facts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import PurePosixPath
 from statistics import median
 
@@ -16,13 +17,20 @@ from forensics.model import Event, Evidence, Source, Step, Value
 HELD_BYTES = 1 << 30
 """Memory on a GPU that tells of a process which is still there."""
 LEAST_S = 900.0
+LEAST_RECORDS = 10
+"""Progress records with times from which a rhythm can be told."""
 RHYTHM = 20
 """A pause is a hang only beyond this many of the run's own step times: evaluation and checkpoints take their time."""
 
+_BETWEEN = 4
+"""Lines between the last words of a run and its end, such as blank ones and the key that was pressed."""
+_PRESSED = ("^C", "KeyboardInterrupt", "Exception ignored in: ")
+
 
 def observe(seen: Seen) -> Iterator[Event]:
-    """Yield `silence` of a run that a time limit ended, and `stuck` of one that waits."""
+    """Yield `silence` of a run that was ended after it, by a time limit or by hand, and `stuck` of one that waits."""
     yield from _silence(seen)
+    yield from _broken_off(seen)
     yield from _stuck(seen)
 
 
@@ -47,6 +55,32 @@ def _silence(seen: Seen) -> Iterator[Event]:
         return
 
 
+def _broken_off(seen: Seen) -> Iterator[Event]:
+    """A run that somebody ended by hand, after it had said nothing for far longer than it ever had before."""
+    by_hand = [e for e in seen.said("exception") if e.fields.get("exception") == "KeyboardInterrupt"]
+    by_hand += [e for e in seen.said("slurm", "cancelled") if "DUE TO" not in e.text]
+    ended = next((e for e in by_hand if e.time is not None), None)
+    if ended is None or ended.time is None or outcome(seen).good:
+        return
+    steps = [s for s in seen.current_steps() if s.path == ended.path and s.line < ended.line and s.time is not None]
+    rhythm = timeline.gaps(steps)
+    lines, times = seen.times.get(ended.path, ((), ()))
+    # The last words before the end, which may have lines of its own moment above it.
+    words = [(at, line) for line, at in zip(lines, times, strict=True) if at < ended.time - 1 and line < ended.line]
+    if rhythm is None or len(steps) < LEAST_RECORDS or not words:
+        return
+    spoke, line = max(chain(words, ((s.time or 0.0, s.line) for s in steps)))
+    begins = ended.fields.get("from_line")
+    if (begins if isinstance(begins, int) else ended.line) - line > _BETWEEN:
+        return  # something was said of which nobody has heard
+    quiet = ended.time - spoke
+    if quiet < max(LEAST_S, RHYTHM * rhythm.median_s, 3 * rhythm.longest_s):
+        return
+    fields: dict[str, Value] = {"last_step": timeline.last_step(steps), "silent_ms": int(quiet * 1000)}
+    text = f"nothing was said for {quiet:.0f} s, until somebody ended the run"
+    yield observed(Evidence(ended.path, line, line, ""), "silence", text, fields, (ended.place,), spoke)
+
+
 def _stuck(seen: Seen) -> Iterator[Event]:
     """A run with no end whose processes hold their GPUs, while all of them wait or nothing was said for long."""
     dumps = list(seen.said("stack", "py-spy"))
@@ -68,8 +102,10 @@ def _stuck(seen: Seen) -> Iterator[Event]:
     proof = [*waiting, *([idle] if idle else ())]
     # What somebody's Ctrl-C made it print belongs to the end of the waiting, not to it.
     last = max((s.line for s in steps if s.path == log.path), default=0)
-    raised = min((e.line for e in seen.said("exception") if e.path == log.path and e.line > last), default=1 << 62)
-    tail = [line for line in seen.tails.get(log.path, ()) if line.text.strip() and line.number < raised]
+    raised = [e.line for e in seen.said("exception") if e.path == log.path and e.line > last]
+    spoken = [line for line in seen.tails.get(log.path, ()) if line.text.strip()]
+    pressed = [line.number for line in spoken if line.number > last and line.text.startswith(_PRESSED)]
+    tail = [line for line in spoken if line.number < min((*raised, *pressed), default=1 << 62)]
     lines = [line for line in tail if not line.text.startswith(("Traceback (", "Process ", "  "))]
     if not lines:
         return
