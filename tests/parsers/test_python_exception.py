@@ -205,7 +205,8 @@ def test_exceptions_without_error_in_their_name_are_heard_bare() -> None:
 def test_the_next_command_and_progress_are_no_part_of_a_message() -> None:
     """A log that is appended to goes on right behind the last line of a traceback."""
     raised = 'Traceback (most recent call last):\n  File "/w/train.py", line 9, in <module>\n    f()\nKeyError: 1\n'
-    for following in ("$ python train.py", "me@node:~/w$ ls", "epoch 1/20 loss 3.9", " 3%|3 | 1/30 [00:01<00:29]"):
+    prompts = ("$ python train.py", "me@node:~/w$ ls", "(env) root@3a50:~/w#", "[me@node w]$ ")
+    for following in (*prompts, "epoch 1/20 loss 3.9", " 3%|3 | 1/30 [00:01<00:29]"):
         (event,) = parse(raised + following)
         assert event.message == "KeyError: 1"
 

@@ -59,7 +59,7 @@ _WHAT = lazy(r"\s*what\(\): {0,2}(?P<text>.*)")
 _THROWN = lazy(r"terminate called after throwing an instance of '(?P<type>[^']{1,200})'")
 # An appended log goes on with the next command or with progress, which is no part of the message.
 _NEXT = lazy(
-    r"(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,60}@[\w.-]{1,60}[: ][^$#%]{0,120})?[$#%] \S"
+    r"(?:\([\w.-]{1,40}\) ?)?(?:\[?[\w.-]{1,60}@[\w.-]{1,60}[: ][^$#%]{0,120}[$#%](?: |$)|[$#%] \S)"
     r"|.{0,200}?(?:\b(?:step|epoch|iter(?:ation)?)\b\W{0,4}\d.{0,200}\b\w{0,40}loss\b|\d%\|)",
     re.IGNORECASE,
 )
