@@ -15,6 +15,7 @@ WORKING = {ACTIVE: "systemd", UP: "the container engine", READY: "Kubernetes"}
 _CLOSE = 50
 """Lines from the end of a log in which a server has answered."""
 _SLACK_S = 120.0
+_TRAINS = lazy(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|composer|train\w{0,10})\b")
 _PARTED = lazy(r"[^a-z0-9]+")
 _COMMON = frozenset({"train", "training", "trainer", "logs", "stdout", "stderr", "output", "container", "docker"})
 _NUMBERED = lazy(r"[-_]\d{1,4}$")
@@ -68,7 +69,7 @@ def _contained(seen: Seen) -> Iterator[str]:
 def ended_with(seen: Seen) -> list[Event]:
     """Return the row of the container that trained, if it has ended: by a word that its name and the log's share.
 
-    Where no log is called like one, the only one there is; of several, nobody knows.
+    Where no log is called like one, the only one there is, if it trains; of several, nobody knows.
     """
     rows = list(seen.said("scheduler", "container-listed"))
     if not rows:
@@ -77,7 +78,7 @@ def ended_with(seen: Seen) -> list[Event]:
     words = {word for path in trained for word in _words(PurePosixPath(path).name.partition(".")[0])}
     named = [row for row in rows if words & _words(_word(row, "container"))]
     ours = named if trained else []
-    if trained and not named and len(rows) == 1:
+    if trained and not named and len(rows) == 1 and _TRAINS.search(rows[0].text):
         ours = rows
     return ours if len(ours) == 1 and ours[0].fields.get("exit_code") is not None else []
 

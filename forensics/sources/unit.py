@@ -25,7 +25,7 @@ _SCHEDULED = frozenset({"slurm", "job"})
 _AGES = {
     "old": -1, "prev": -1, "previous": -1, "earlier": -1, "older": -1, "former": -1, "backup": -1, "bak": -1,
     "orig": -1, "before": -1, "yesterday": -1,
-    "ok": -1, "good": -1, "works": -1, "working": -1, "baseline": -1, "reference": -1, "ref": -1,
+    "ok": -1, "good": -1, "works": -1, "baseline": -1,
     "resume": 1, "resumed": 1, "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1,
     "after": 1,
 }  # fmt: skip

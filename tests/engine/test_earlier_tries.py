@@ -109,6 +109,19 @@ def test_the_log_that_the_launch_promised_is_of_the_run_in_question(other: str) 
     ]
 
 
+def test_what_failed_beside_a_run_that_ended_well_was_another() -> None:
+    """A first try that never got to a step."""
+    report = analyse(train_sh=SCRIPT, train_log=DONE, first_log=REFUSED)
+    assert (report.verdict, root(report)) == ("healthy", None)
+
+
+def test_a_server_beside_the_promised_log_is_of_the_same_run() -> None:
+    """It ended otherwise than the training that it served, and is the cause of its end."""
+    gone = REFUSED.replace("ValueError: the head size must be even", "ConnectionError: reward server is gone")
+    report = analyse(train_sh=SCRIPT, train_log=steps(1, 9) + gone, reward_log="model loaded\n" + OOM)
+    assert "memory.gpu-oom" in {f.id for f in report.findings if f.role != "note"}
+
+
 @pytest.mark.parametrize("other", [steps(1, 40), steps(1, 40) + REFUSED], ids=["no end", "the same end"])
 def test_a_log_beside_the_promised_one_may_be_of_the_same_run(other: str) -> None:
     """What the program writes itself is promised by nobody: without another end of its own it counts."""

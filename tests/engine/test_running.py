@@ -152,3 +152,9 @@ def test_a_training_container_that_has_ended_tells_its_status(status: str, verdi
     assert analyse(run_other_log=TRAINED, ps_txt=rows).verdict == "unknown"
     only = rows.replace(rows.splitlines(keepends=True)[2], "")
     assert analyse(run_other_log=TRAINED, ps_txt=only).run.exit_code == int(status)
+    base = (
+        only.replace("composer main.py ya…", "docker-entrypoint.s…")
+        .replace("ml/train:1.12", "postgres:16.2")
+        .replace("exp_spot2", "db")
+    )
+    assert analyse(run_other_log=TRAINED, ps_txt=base).run.exit_code is None

@@ -25,6 +25,7 @@ _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
 _STALE_S = 600.0
 _LAST = 40
 _INTERRUPTED = "KeyboardInterrupt"
+_COMPLETE = "complete"
 
 
 def observe(seen: Seen) -> Iterator[Event]:
@@ -52,8 +53,9 @@ def observe(seen: Seen) -> Iterator[Event]:
 def _rivals(seen: Seen) -> set[str]:
     """Return logs beside one that the launch promised which tell of another run's end: nobody promised them.
 
-    Of `eager_run1.log` beside `train.log` only the latter is of the script that lies with them. Both
-    must have an end of their own, and another one, for the logs of one run tell of one end, if any.
+    Of `eager_run1.log` beside `train.log` only the latter is of the script that lies with them. It must
+    have trained, as what serves a run has not, unless the run came to a good end all the same. Both must
+    have an end of their own, and another one, for the logs of one run tell of one end, if any.
     """
     logs = {s.path: s for s in seen.logs() if s.rank is None and s.host is None}
     present = (promised_file(e.path, list(logs.values())) for e in seen.expected if e.state == "present")
@@ -61,13 +63,14 @@ def _rivals(seen: Seen) -> set[str]:
     if not ours or not all(ours.values()):
         return set()
     folders = {path.rpartition("/")[0] for path in ours}
+    done = all(_COMPLETE in end for end in ours.values())
+    trained = logs.keys() if done else {step.path for step in seen.current_steps()} & logs.keys()
     return {
         path
-        for path, log in logs.items()
-        if path not in ours
-        and path.rpartition("/")[0] in folders
-        and (end := _end(seen, log))
-        and all(not end & own and _before(log, logs[other]) for other, own in ours.items())
+        for path in trained - ours.keys()
+        if path.rpartition("/")[0] in folders
+        and (end := _end(seen, logs[path]))
+        and all(not end & own and _before(logs[path], logs[other]) for other, own in ours.items())
     }
 
 
@@ -77,7 +80,7 @@ def _end(seen: Seen, log: Source) -> set[str]:
     first = min(last, default=0)
     near = [e for e in seen.events if e.path == log.path and e.line >= first]
     told = {str(e.fields.get("exception", e.kind)) for e in near if e.speaker == "exception"}
-    told |= {e.kind for e in near if e.speaker == "progress" and e.kind == "complete"}
+    told |= {_COMPLETE for e in near if e.speaker == "progress" and e.kind == _COMPLETE}
     return told | {_INTERRUPTED for text in last.values() if _INTERRUPTED in text}
 
 
