@@ -49,7 +49,8 @@ def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
     if not gone:
         return
     ours = [made for made in ordered if id(made) not in gone]
-    latest = max(made.source.attempt for made in ours if made.source.kind in VOICES)
+    logs = [made for made in ours if made.source.kind in LOG_KINDS]
+    latest = max(made.source.attempt for made in logs or ours if made.source.kind in VOICES)
     up = 1 if latest == 0 else 0  # an earlier try needs a number below
     for made in ordered:
         old = id(made) in gone

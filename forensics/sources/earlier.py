@@ -23,6 +23,12 @@ VOICES = LOG_KINDS | {"transcript"}
 _DIGITS = lazy(r"\d+")
 _COUNTED = lazy(r"(?:run|try|attempt|trial|exp|round|launch|restart|resume)[_.-]?\d", re.IGNORECASE)
 """What a folder of one of several tries is called; what stands in numbered folders of ranks and nodes ran together."""
+_SETTING = lazy(
+    r"(?:bs|batch|lr|seed|seq|ctx|len|mbs|gbs|acc|ga|tp|pp|dp|cp|zero|hd|bf|fp|mem|v|try|run|attempt)[_-]?\d[\w-]*"
+    r"|oom|failed|crashed|old|prev|previous|first|before|bak|backup|orig",
+    re.IGNORECASE,
+)
+"""What in the middle of a name tells how another try was set, or how it went."""
 _AGAIN = frozenset({"resume", "resumed", "restart", "restarted", "relaunch", "rerun", "retry", "continue", "continued"})
 _SLACK = 60.0
 _LONG = 6 * 3600.0
@@ -72,12 +78,16 @@ def _whole_parts(ordered: Sequence[Input]) -> list[Input]:
 
 
 def _renamed(ordered: Sequence[Input]) -> list[Input]:
-    """Return logs that were put out of the way of the next try by a word behind their name: `train.log.bs64`."""
+    """Return logs put out of the way of the next try by a word in their name: `train.log.bs64`, `train.bs64.log`."""
     names = {unpacked(made.source.path) for made in ordered if made.source.kind in LOG_KINDS}
     found = []
     for made in ordered:
-        base, _, word = unpacked(made.source.path).rpartition(".")
-        if base in names and made.source.kind in VOICES and not word.isdecimal() and rotation(made.source.path) is None:
+        path = unpacked(made.source.path)
+        base, _, word = path.rpartition(".")
+        stem, _, infix = base.rpartition(".")
+        behind = base in names and not word.isdecimal() and rotation(made.source.path) is None
+        within = f"{stem}.{word}" in names and _SETTING.fullmatch(infix) is not None
+        if made.source.kind in VOICES and (behind or within):
             found.append(made)
     return found
 

@@ -20,12 +20,13 @@ _TOGETHER = lazy(
 )
 _EXPLICIT = frozenset({"attempt", "try", "retry", "restart", "resume"})
 _NUMBERED = _EXPLICIT | {"run", "job", "launch", "exp", "slurm", "version", "v", "round", "trial"}
+_TRIES = frozenset({"attempt", "attempts", "try", "tries", "retry", "retries", "restart", "restarts"})
 _LETTERED = frozenset({"run", "exp", "trial", "try", "attempt", "round"})
 _SCHEDULED = frozenset({"slurm", "job"})
 _AGES = {
     "old": -1, "prev": -1, "previous": -1, "earlier": -1, "older": -1, "former": -1, "backup": -1, "bak": -1,
     "orig": -1, "before": -1, "yesterday": -1,
-    "ok": -1, "good": -1, "works": -1, "baseline": -1,
+    "oom": -1, "failed": -1, "crashed": -1, "ok": -2, "good": -2, "works": -2, "baseline": -2,
     "resume": 1, "resumed": 1, "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1,
     "after": 1,
 }  # fmt: skip
@@ -83,6 +84,8 @@ def read_name(path: str) -> Unit:
     for at, part in enumerate(parts):
         tokens = _TOKEN.findall(part)
         if at < len(parts) - 1 and len(tokens) == 1 and tokens[0].isdecimal() and len(tokens[0]) < 5:
+            if parts[at - 1 : at] and parts[at - 1] in _TRIES:
+                explicit = int(tokens[0])  # `attempts/2/train.log`
             continue  # torchelastic: one numbered folder a worker
         if at < len(parts) - 1 and tokens and all(t in _AGES or (age and t.isdecimal()) for t in tokens):
             age = next((_AGES[token] for token in tokens if token in _AGES), age)

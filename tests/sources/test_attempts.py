@@ -58,6 +58,10 @@ BARE = log(0, stamped=False)
         {"0209_run1/master-0.log": log(10), "0212_run2/llm-pre-worker-0.log": log(12)},
         {"exp-1/stdout.txt": log(10), "exp-2/console.log": log(12)},
         {"run_a.log": BARE, "run_b.log": BARE},
+        {"attempts/1/grpo.log": BARE, "attempts/2/grpo.log": BARE},
+        {"train_mirror.bs4096.log": BARE, "train_mirror.log": BARE},
+        {"train.oom.log": BARE, "train.log": BARE},
+        {"train_ok.log": BARE, "train_failed.log": BARE},
         {
             "train_0801.log": BARE,
             "train_0802.log": b"me@host:~/tts$ python3 train.py\n" + BARE + b"me@host:~/tts$ date\n",
@@ -68,6 +72,13 @@ BARE = log(0, stamped=False)
 def test_tries_are_numbered_oldest_first(files: dict[str, bytes]) -> None:
     """Names that count, dates in names, and times that do not overlap make tries; the last one is the highest."""
     assert list(map(attempts(files).get, files)) == [0, 1]
+
+
+def test_a_session_beside_a_log_that_was_put_away_is_of_the_last_try() -> None:
+    """Only logs tell how many tries there were."""
+    session = b"me@host:~$ python -V\nPython 3.8.16\nme@host:~$ pip list\nnumpy 1.2\n"
+    files = {"train.bs64.log": BARE, "train.log": BARE, "env.txt": session, "exit_code": b"1\n"}
+    assert attempts(files) == {"train.bs64.log": 0, "train.log": 1, "env.txt": 1, "exit_code": 1}
 
 
 def test_names_that_grow_are_tries_even_without_times() -> None:
@@ -94,6 +105,9 @@ def test_names_that_grow_are_tries_even_without_times() -> None:
         {"train.log": log(10), "train_eval.log": log(12)},
         {"train.log": BARE, "train_b.log": BARE},
         {"model_a.log": BARE, "model_b.log": BARE},
+        {"train.err.log": BARE, "train.log": BARE},
+        {"train.rank1.log": BARE, "train.log": BARE},
+        {"workers/1/stdout.log": BARE, "workers/2/stdout.log": BARE},
         {"run1/master-0.log": log(10), "run2/worker.log": log(10)},
         {"run2/master-0.log": quiet(10), "run1/worker.log": quiet(12)},
         {"shard1/master-0.log": quiet(10), "shard2/worker.log": quiet(12)},
