@@ -13,6 +13,7 @@ from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Evidence, Source, Step, Value
 from forensics.text.lazy import lazy
 
+_HUNG_UP = frozenset({"torchrun", "shell", "status", "stack"})
 _NEARLY = 0.98
 _TELLING_LINES = 5
 _WEIGHTS_MISSED = lazy(
@@ -23,7 +24,7 @@ _FRAME = lazy(r'File "(?P<file>[^"\n]{1,400})"')
 
 
 def observe(seen: Seen) -> Iterator[Event]:
-    """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked`, `masked-stage`; note copies of logs."""
+    """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked`, `masked-stage`, `hung-up`; note copies of logs."""
     seen.notes.extend(_copies(seen))
     speaking_logs = {s.path for s in seen.logs() if s.kind not in PANES}
     for source in seen.sources:
@@ -31,6 +32,7 @@ def observe(seen: Seen) -> Iterator[Event]:
             yield from _damage(seen, source, speaking_logs)
     yield from _windows(seen)
     yield from _masked(seen)
+    yield from _hung_up(seen)
 
 
 def _damage(seen: Seen, source: Source, others: AbstractSet[str]) -> Iterator[Event]:
@@ -185,3 +187,15 @@ def _stopped_short(seen: Seen) -> bool:
     last = next((s for s in reversed(timeline.placed(seen.current_steps())) if s.step is not None and s.total), None)
     short = last is not None and (last.step or 0) < _NEARLY * (last.total or 0)
     return short and not outcome(seen).good
+
+
+def _hung_up(seen: Seen) -> Iterator[Event]:
+    """A run that got SIGHUP, and the session that nobody finds: whoever closed it ended the run."""
+    gone = next(seen.said("tmux", "cant-find"), None)
+    told = (e for e in seen.events if e.speaker in _HUNG_UP and e.fields.get("signal") in {1, "SIGHUP"})
+    hup = next((e for e in told if seen.is_current(e.path)), None) if gone is not None else None
+    if gone is not None and hup is not None:
+        fields: dict[str, Value] = {"session": gone.fields.get("session"), "signal": 1}
+        yield observed(
+            gone.place, "hung-up", "the session is gone, and what ran in it was hung up", fields, (hup.place,)
+        )
