@@ -131,3 +131,17 @@ def test_the_log_of_a_former_job_says_nothing_of_one_whose_log_somebody_missed(f
     files = {"job.sh": script, "terminal.txt": session, former: steps(1, 30) + OOM}
     report = analyze_files({name: text.encode() for name, text in files.items()}, rulebook())
     assert root(report) == cause
+
+
+def test_the_log_of_another_day_is_not_the_one_that_tee_could_not_open() -> None:
+    """The launch names both after the day, and only the folder of one was made."""
+    script = "EXP=exp-$(date +%m%d)\nmkdir -p out/$EXP\npython train.py 2>&1 | tee logs/$EXP/train.log\n"
+    files = {
+        "launch.sh": script,
+        "launch.err": "tee: logs/exp-0318/train.log: No such file or directory\n",
+        "logs/exp-0317/train.log": steps(1, 40) + OOM,
+    }
+    report = analyze_files({name: text.encode() for name, text in files.items()}, rulebook())
+    assert root(report) == "capture.log-missing"
+    [missing] = [e for e in report.expected if e.state == "missing"]
+    assert (missing.path, missing.nearest) == ("logs/exp-0318/train.log", "logs/exp-0317/train.log")
