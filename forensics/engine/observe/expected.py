@@ -145,20 +145,24 @@ def _expected(seen: Seen) -> Iterator[Expected]:
                 yield Expected(path, "present", promise)
             continue  # a folder of checkpoints is seldom copied along: its absence says nothing
         present = promised_file(path, seen.sources)
-        refused = _refused_to_open(seen, path)
-        if refused and present is not None and not f"/{present.path}".endswith("/" + "/".join(refused.split("/")[-2:])):
+        if present is not None and (refused := _not_there(seen, path)) and _apart(refused, present.path):
             path, present = refused, None  # the one that is here is of another day
         state = _state(seen, event.path, present)
         nearest = present.path if present is not None and state == "stale" else None
         yield Expected(path, state, promise, nearest if present else _nearest(path, seen.sources))
 
 
-def _refused_to_open(seen: Seen, path: str) -> str:
-    """Return the name under which tee could not open a promised log, whatever filled its placeholders."""
+def _not_there(seen: Seen, path: str) -> str:
+    """Return the name under which tee found no folder for a promised log, whatever filled its placeholders."""
     pattern = _filled(path)
-    told = seen.said("shell", "tee-missing", "tee-denied", "tee-full")
-    names = (str(e.fields.get("missing_path") or "") for e in told)
-    return next((name for name in names if "/" in name and pattern.fullmatch(_base(name))), "")
+    names = (str(e.fields.get("missing_path") or "") for e in seen.said("shell", "tee-missing"))
+    return next((name for name in names if pattern.fullmatch(_base(name))), "")
+
+
+def _apart(one: str, other: str) -> bool:
+    """Tell whether two paths lie in folders of different names, as far as both have one."""
+    folders = [path.split("/")[-2:-1] for path in (one, other)]
+    return all(folders) and folders[0] != folders[1]
 
 
 def _state(seen: Seen, script: str, present: Source | None) -> Literal["present", "missing", "empty", "stale"]:
