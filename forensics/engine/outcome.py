@@ -123,7 +123,7 @@ def mask(seen: Seen) -> Event | None:
     known = next(seen.said("launch", "masked-status"), None)
     if known is not None:
         return known
-    logs = {PurePosixPath(step.path).name for step in seen.current_steps()}
+    logs = {PurePosixPath(path).name for path in {step.path for step in seen.current_steps()}}
     piped = (e for e in seen.said("launch", "promise") if e.fields.get("masks"))
     return next((e for e in piped if PurePosixPath(str(e.fields["missing_path"])).name in logs), None)
 

@@ -93,7 +93,8 @@ class Seen(Struct):
 
     def current_steps(self) -> list[Step]:
         """Return the training steps of the attempt in question."""
-        return [s for s in self.steps if s.series == "train" and self.is_current(s.path)]
+        ours = {path for path in {s.path for s in self.steps} if self.is_current(path)}  # steps are many, paths few
+        return [s for s in self.steps if s.series == "train" and s.path in ours]
 
 
 LOG_KINDS = frozenset({"training-log", "slurm-log", "tmux-capture", "transcript", "text", "metrics-json"})
