@@ -44,6 +44,7 @@ def interrupted(name: str) -> tuple[int, bytes, bytes]:
         process.stdin.write(b"step 1\n" * 50_000)  # more than a pipe holds: once written, it is being read
         process.stdin.flush()
         process.send_signal(signal.SIGINT)
+        process.wait()  # before its input is closed, the end of which it may see sooner than the key
         out, err = process.communicate()
     return process.returncode, out, err
 
