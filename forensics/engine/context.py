@@ -53,6 +53,11 @@ def pid_of(seen: Seen, event: Event) -> dict[str, Value]:
     return {"pid": pids.pop()} if len(pids) == 1 else {}
 
 
+def by_hand(event: Event) -> bool:
+    """Tell whether Slurm says that a job was cancelled, and names no limit or failure: somebody did it."""
+    return event.speaker == "slurm" and event.kind == "cancelled" and "DUE TO" not in event.text
+
+
 def _jobs_of_shells(seen: Seen) -> list[Event]:
     """Return what a shell says of trainings that it had in the background: `[1]+  Exit 1   python train.py`."""
     return [e for e in seen.said("shell", "job-exit") if _TRAINS.search(str(e.fields.get("command") or ""))]

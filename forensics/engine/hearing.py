@@ -21,7 +21,8 @@ class Hearing:
     """Knows the triggers of all parsers and the anchors of the rules on lines that no parser claims."""
 
     def __init__(self, anchors: Sequence[str], total_bytes: int) -> None:
-        masks = dict.fromkeys(followed(anchors), 0)
+        self.follow = followed(anchors)
+        masks = dict.fromkeys(self.follow, 0)
         for number, parser in enumerate(LINE_PARSERS):
             for trigger in parser.triggers:
                 masks[trigger.encode()] |= 1 << number
@@ -29,7 +30,7 @@ class Hearing:
         for anchor in anchors:
             masks[anchor.encode()] |= self._anchored
         self._masks = (*masks.values(), *(0 for _ in NONFINITE))
-        self._matcher = Plan(masks, total_bytes=total_bytes).matcher()  # the one that the scan has made
+        self._matcher = Plan(self.follow, total_bytes=total_bytes).matcher()  # the one that the scan has made
 
     def share(self, batch: Sequence[Record]) -> tuple[Iterator[tuple[LineParser, Sequence[Record]]], list[Record]]:
         """Return what each parser hears of some records, in order of precedence, and the records with anchors."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from forensics import timeline
 from forensics.engine.context import ENDED_BY_OTHERS, states_of
 from forensics.engine.running import WORKING, at_work, ended_with
 from forensics.engine.seen import LOG_KINDS, Seen
-from forensics.model import Event
+from forensics.model import Event, Step
 
 _AT_WORK = frozenset({"RUNNING", "COMPLETING", *WORKING})
 _DONE = frozenset({"COMPLETED", "COMPLETE", "Succeeded"})
@@ -111,11 +112,17 @@ def _last_epoch(seen: Seen) -> int | None:
 
 def _reported(seen: Seen) -> list[Event]:
     """Return what the logs themselves say of the status, where training did not go on below it."""
-    last: dict[str, int] = {}
-    for step in seen.current_steps():
-        last[step.path] = max(last.get(step.path, 0), step.line)
+    last = _last_lines(seen.current_steps())
     told = (e for e in seen.said("status", "reported") if e.rank is None)
     return [e for e in told if e.line > last.get(e.path, 0)]
+
+
+def _last_lines(said: Iterable[Step | Event]) -> dict[str, int]:
+    """Return of each source the last line in which something of that kind was said."""
+    last: dict[str, int] = {}
+    for one in said:
+        last[one.path] = max(last.get(one.path, 0), one.line)
+    return last
 
 
 def mask(seen: Seen) -> Event | None:
@@ -147,9 +154,7 @@ def _launchers(seen: Seen) -> list[Event]:
     if not ended:
         return []
     good = {e.path: e.line for e in seen.events if is_end(e) and not e.fields.get("weak")}
-    worked: dict[str, int] = {}
-    for step in seen.current_steps():
-        worked[step.path] = max(worked.get(step.path, 0), step.line)
+    worked = _last_lines(seen.current_steps())
     return [e for e in ended if good.get(e.path, 1 << 62) < e.line > worked.get(e.path, 0)]
 
 
@@ -158,12 +163,7 @@ def _steps(seen: Seen) -> list[Event]:
     told = list(seen.said("status", "step"))
     if not told:
         return []
-    last: dict[str, int] = {}
-    for step in seen.steps:
-        last[step.path] = max(last.get(step.path, 0), step.line)
-    for event in seen.events:
-        if is_end(event):
-            last[event.path] = max(last.get(event.path, 0), event.line)
+    last = _last_lines((*seen.steps, *filter(is_end, seen.events)))
     lines = {s.path: s.lines for s in seen.sources if s.kind in LOG_KINDS}
     return [
         e for e in told if e.line > last.get(e.path, 0) and 0 <= lines.get(e.path, 1 << 62) - e.line <= _CLOSING_LINES

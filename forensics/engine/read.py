@@ -47,12 +47,12 @@ FEWEST_HEAD, FEWEST_ALIKE = 6, 5
 
 
 class Setting(Struct, frozen=True):
-    """What all tasks of one run have in common. `follow` holds the literals, as a `Plan` does.
+    """What all tasks of one run have in common.
 
-    `texts` is how many sources the run has that hold text.
+    `own` holds the rules' literals on lines that no parser asks for; `texts` is how many sources
+    the run has that hold text.
     """
 
-    follow: dict[bytes, int]
     own: tuple[str, ...]
     texts: int
     total_bytes: int
@@ -67,7 +67,7 @@ class Setting(Struct, frozen=True):
         share = min(1.0, MANY / self.texts)
         head = max(FEWEST_HEAD, round(HEAD_LINES * share))
         alike = max(FEWEST_ALIKE, round(MOST_ALIKE * share))
-        return Plan(self.follow, STEP_HINT, loss_key, total_bytes=self.total_bytes, head=head, alike=alike)
+        return Plan(self.hearing().follow, STEP_HINT, loss_key, total_bytes=self.total_bytes, head=head, alike=alike)
 
     def hearing(self) -> Hearing:
         """Return who hears which of the lines found."""
@@ -90,8 +90,7 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
     common = next((y for y in years.values() if y), None)
     texts = max(1, sum(i.source.kind not in UNREAD for i in found.inputs))
     known = _variables(found.inputs)
-    own = anchors(book)
-    setting = Setting(followed(own), own, texts, total)
+    setting = Setting(anchors(book), texts, total)
     tasks: list[Task] = []
     for item in found.inputs:
         hints = known if item.source.kind == "launch-script" else NO_FIELDS

@@ -38,7 +38,7 @@ class Seen(Struct):
     thinned: dict[str, tuple[Input, Context]] = field(default_factory=dict)
     times: dict[str, tuple[array[int], array[float]]] = field(default_factory=dict)
     _by_path: dict[str, Source] = field(default_factory=dict)
-    _indexed: int = field(default=0)
+    _indexed: int = 0
 
     def ever_said(self, speaker: str, *kinds: str) -> Iterator[Event]:
         """Yield the events of a speaker, of some kinds if given, in order, earlier tries included."""

@@ -17,24 +17,17 @@ Jenkins, Buildkite, Travis and SageMaker.
 from __future__ import annotations
 
 import re
-import signal
 from collections.abc import Iterable, Iterator
 
 from forensics.model import Context, Event, Hears, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
+from forensics.text.signals import SIGNALS
 
-_SIGNALS = {
-    "Killed": signal.SIGKILL,
-    "Terminated": signal.SIGTERM,
-    "Interrupt": signal.SIGINT,
-    "Hangup": signal.SIGHUP,
-    "Aborted": signal.SIGABRT,
-    "Segmentation fault": signal.SIGSEGV,
-    "Bus error": signal.SIGBUS,
-    "Floating point exception": signal.SIGFPE,
-    "Illegal instruction": signal.SIGILL,
-}
+_ENDED_BY = (
+    "Killed", "Terminated", "Interrupt", "Hangup", "Aborted", "Segmentation fault", "Bus error",
+    "Floating point exception", "Illegal instruction",
+)  # fmt: skip
 _CODE = r"(?P<code>-?\d{1,3})"
 _SENT = r"(?P<signal>\d{1,2})"
 _STEPS: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -43,7 +36,7 @@ _STEPS: tuple[tuple[str, re.Pattern[str]], ...] = (
         lazy(
             r"(?:\S{0,200}/)?(?:g|mingw32-)?make(?:\.exe)?(?:\[\d{1,3}\])?: \*\*\* (?:"
             rf"\[[^\]\n]{{1,400}}\] (?:[^\d\s]{{1,30}}(?: [^\d\s]{{1,20}})? ?{_CODE}"
-            rf"|(?P<by>{'|'.join(_SIGNALS)})(?: \(core dumped\))?)"
+            rf"|(?P<by>{'|'.join(_ENDED_BY)})(?: \(core dumped\))?)"
             r"|.{1,400}\.  Stop\.)$"
         ),
     ),
@@ -154,9 +147,9 @@ def _ended(found: re.Match[str]) -> dict[str, Value]:
     """Return the status that a line tells; one that tells none is of a failure all the same."""
     named = found.groupdict()
     number = next((int(value) for name, value in named.items() if name.startswith("code") and value), None)
-    sent = _SIGNALS.get(named.get("by") or "") or int(named.get("signal") or 0)
+    sent = SIGNALS.get(named.get("by") or "") or int(named.get("signal") or 0)
     if sent:
-        return {"exit_code": 128 + int(sent), "signal": int(sent)}
+        return {"exit_code": 128 + sent, "signal": sent}
     return {"exit_code": 1 if number is None else number}
 
 

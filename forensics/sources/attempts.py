@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from forensics.model import Context, Line
-from forensics.sources.earlier import VOICES, earlier
+from forensics.sources.earlier import SLACK, VOICES, earlier
 from forensics.sources.input import Input
 from forensics.sources.names import dotted_rotation, natural, rotation, unpacked
 from forensics.sources.sniff import LOG_KINDS
@@ -24,7 +24,6 @@ from forensics.text.prefix import peel
 
 _DIGITS = lazy(r"\d+")
 _OPENING = 8
-_SLACK = 60.0
 
 
 def arrange(inputs: Sequence[Input]) -> list[Input]:
@@ -192,7 +191,7 @@ def _by_time(cluster: Sequence[Unit]) -> list[list[Unit]]:
     for unit in sorted(cluster, key=lambda unit: (unit.number or 0) if jobs else unit.when.first if unit.when else 0.0):
         if unit.when is None:
             continue
-        if chain and not jobs and unit.when.first < until - min(_SLACK, (unit.when.last - unit.when.first) / 2):
+        if chain and not jobs and unit.when.first < until - min(SLACK, (unit.when.last - unit.when.first) / 2):
             chain[-1].append(unit)
             until = max(until, unit.when.last)
         else:

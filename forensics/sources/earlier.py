@@ -30,7 +30,8 @@ _SETTING = lazy(
 )
 """What in the middle of a name tells how another try was set, or how it went."""
 _AGAIN = frozenset({"resume", "resumed", "restart", "restarted", "relaunch", "rerun", "retry", "continue", "continued"})
-_SLACK = 60.0
+SLACK = 60.0
+"""Seconds by which one log may end after another begins that followed it."""
 _LONG = 6 * 3600.0
 """Seconds between the end of one log and the begin of another that make the first one of an earlier try."""
 _FEW = 8
@@ -203,7 +204,7 @@ def _outrun(units: Sequence[Unit]) -> list[Unit]:
         unit
         for unit in learning
         if unit.when is not None
-        and unit.when.last < began - _SLACK
+        and unit.when.last < began - SLACK
         and not (unit.job and latest.job and (unit.number or 0) > (latest.number or 0))
     ]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from forensics import timeline
-from forensics.engine.context import job_of
+from forensics.engine.context import by_hand, job_of
 from forensics.engine.observe.expected import promised_file
 from forensics.engine.observe.gpus import loads
 from forensics.engine.observe.observed import observed
@@ -44,8 +44,8 @@ def _lost(seen: Seen) -> Iterator[Event]:
         return
     own = _promised(seen, hazard.path)
     mute = not any(not own or step.path in own for step in seen.current_steps())
-    saved = next((e for e in reversed(list(seen.said("progress", "checkpoint-saved")))), None)
-    proof = saved or _busy(seen) or _weights(seen, own)
+    saved = next(reversed(list(seen.said("progress", "checkpoint-saved"))), None)
+    proof = saved or next(_busy(seen), None) or _weights(seen, own)
     even = _even(seen)
     if mute and proof is not None:
         at, text = proof.place, "the run worked, and its log holds none of its output"
@@ -76,17 +76,17 @@ def _kill(seen: Seen) -> Event | None:
             return event
         if event.speaker == "kernel" and event.kind == "oom-kill":
             return event
-        if event.speaker == "slurm" and event.kind == "cancelled" and "DUE TO" not in event.text:
-            return event  # somebody did it
+        if by_hand(event):
+            return event
         command = event.message.lstrip("$#> ")
         if event.speaker == "output" and command.startswith(("scancel", "kill -9", "kill -KILL", "pkill")):
             return event
     return None
 
 
-def _busy(seen: Seen) -> Event | None:
-    looks = seen.said("nvidia-smi", "snapshot")
-    return next((e for e in looks if any(load >= _BUSY_PERCENT for load in loads(e))), None)
+def _busy(seen: Seen) -> Iterator[Event]:
+    """Yield the looks at the machine in which a GPU works."""
+    return (e for e in seen.said("nvidia-smi", "snapshot") if any(load >= _BUSY_PERCENT for load in loads(e)))
 
 
 def _weights(seen: Seen, own: set[str]) -> Event | None:
@@ -167,8 +167,7 @@ def _measured(seen: Seen, step: Step) -> bool:
 
 def _alive(seen: Seen, log: Source) -> Event | None:
     """Return a look at the machine, after the end of the log as far as is known, that shows the run at work."""
-    busy = [e for e in seen.said("nvidia-smi", "snapshot") if any(load >= _BUSY_PERCENT for load in loads(e))]
-    return next((e for e in busy if e.time is None or log.ended is None or e.time > log.ended), None)
+    return next((e for e in _busy(seen) if e.time is None or log.ended is None or e.time > log.ended), None)
 
 
 def _pid(seen: Seen) -> int | None:

@@ -192,10 +192,11 @@ def _stopped_short(seen: Seen) -> bool:
 def _hung_up(seen: Seen) -> Iterator[Event]:
     """A run that got SIGHUP, and the session that nobody finds: whoever closed it ended the run."""
     gone = next(seen.said("tmux", "cant-find"), None)
+    if gone is None:
+        return
     told = (e for e in seen.events if e.speaker in _HUNG_UP and e.fields.get("signal") in {1, "SIGHUP"})
-    hup = next((e for e in told if seen.is_current(e.path)), None) if gone is not None else None
-    if gone is not None and hup is not None:
+    hup = next((e for e in told if seen.is_current(e.path)), None)
+    if hup is not None:
+        text = "the session is gone, and what ran in it was hung up"
         fields: dict[str, Value] = {"session": gone.fields.get("session"), "signal": 1}
-        yield observed(
-            gone.place, "hung-up", "the session is gone, and what ran in it was hung up", fields, (hup.place,)
-        )
+        yield observed(gone.place, "hung-up", text, fields, (hup.place,))

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from statistics import median
 
 from forensics import timeline
+from forensics.engine.context import by_hand
 from forensics.engine.observe.gpus import loads, memory
 from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import outcome
@@ -57,9 +58,8 @@ def _silence(seen: Seen) -> Iterator[Event]:
 
 def _broken_off(seen: Seen) -> Iterator[Event]:
     """A run that somebody ended by hand, after it had said nothing for far longer than it ever had before."""
-    by_hand = [e for e in seen.said("exception") if e.fields.get("exception") == "KeyboardInterrupt"]
-    by_hand += [e for e in seen.said("slurm", "cancelled") if "DUE TO" not in e.text]
-    ended = next((e for e in by_hand if e.time is not None), None)
+    pressed = [e for e in seen.said("exception") if e.fields.get("exception") == "KeyboardInterrupt"]
+    ended = next((e for e in (*pressed, *filter(by_hand, seen.said("slurm"))) if e.time is not None), None)
     if ended is None or ended.time is None or outcome(seen).good:
         return
     steps = [s for s in seen.current_steps() if s.path == ended.path and s.line < ended.line and s.time is not None]

@@ -47,33 +47,35 @@ _LONGEST_REASON = 2000
 
 def jobs(lines: Sequence[str], context: Context) -> Iterator[Event]:
     """Yield `job-state` (job, state, reason, exit_code) for each job that a record tells the end of."""
-    for at, line in enumerate(lines[:_MOST]):
+    for at, line in enumerate(lines):
         if len(line) < 200 and (found := _VERTEX.match(line)):
             state = _WORDS.get(found["state"].lower().replace("_", ""))
             if state is not None:
                 yield tell("job-state", lines, at, at, {"state": state, **_exit("\n".join(lines))}, context)
             return
-    text = "\n".join(lines)
-    if text.lstrip()[:1] not in {"{", "["} or len(text) > _MOST:
+    if not next((line for line in lines if line.strip()), "").lstrip().startswith(("{", "[")):
         return
+    text = "\n".join(lines)
     try:
-        record = json.loads(text)
+        record = json.loads(text) if len(text) <= _MOST else None
     except (ValueError, RecursionError):
         return
-    for fields, key in _told(record):
+    if not isinstance(record, dict):
+        return
+    for fields, key in _told(record, text):
         at = next((number for number, line in enumerate(lines) if f'"{key}"' in line), 0)
         yield tell("job-state", lines, at, at, fields, context)
 
 
-def _told(record: Any) -> Iterator[tuple[Mapping[str, Value], str]]:
+def _told(record: Mapping[str, Any], text: str) -> Iterator[tuple[Mapping[str, Value], str]]:
     """Yield the fields of each job of a record, and the key that tells its state."""
-    if isinstance(record, dict) and isinstance(listed := record.get("jobs"), list):
+    if isinstance(listed := record.get("jobs"), list):
         yield from (job for one in listed if isinstance(one, dict) and "jobQueue" in one for job in _batch(one))
-    elif isinstance(record, dict) and isinstance(record.get("TrainingJobStatus"), str):
+    elif isinstance(record.get("TrainingJobStatus"), str):
         reason = str(record.get("FailureReason") or "")[:_LONGEST_REASON]
         state = _SECONDARY.get(str(record.get("SecondaryStatus"))) or _state(record["TrainingJobStatus"])
         yield _fields(record.get("TrainingJobName"), state, reason), "TrainingJobStatus"
-    elif isinstance(record, dict) and isinstance(record.get("status"), str) and _is_azure(record):
+    elif isinstance(record.get("status"), str) and "display_name" in record and "azureml" in text:
         error = record.get("error")
         reason = str(error.get("message") or "") if isinstance(error, dict) else ""
         yield _fields(record.get("name"), _state(record["status"]), reason[:_LONGEST_REASON]), "status"
@@ -92,10 +94,6 @@ def _batch(job: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Value], str]]:
     if isinstance(container.get("exitCode"), int):
         fields["exit_code"] = container["exitCode"]
     yield fields, "status"
-
-
-def _is_azure(record: Mapping[str, Any]) -> bool:
-    return "display_name" in record and "azureml" in json.dumps(record)
 
 
 def _state(word: str) -> str | None:
