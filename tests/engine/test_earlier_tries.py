@@ -13,6 +13,7 @@ from tests.engine.runs import OOM, analyse, finding, root, rulebook, steps
 DONE = steps(1, 100) + "Training complete\n"
 IDLE = """Fri Nov 27 11:02:10 2026
 | NVIDIA-SMI 580.159.03   Driver Version: 580.159.03   CUDA Version: 13.0 |
+|=======================+======================+======================|
 |   0  NVIDIA H200   On  |   00000000:0F:00.0 Off |   0 |
 | N/A   31C    P0   76W /  700W |    4MiB / 143771MiB |      0%      Default |
 """
@@ -127,3 +128,28 @@ def test_a_log_beside_the_promised_one_may_be_of_the_same_run(other: str) -> Non
     """What the program writes itself is promised by nobody: without another end of its own it counts."""
     report = analyse(train_sh=SCRIPT, train_log=REFUSED, metrics_log=other)
     assert report.run.last_step == 40
+
+
+STAGES = """#!/bin/bash
+python -u pretrain.py > stage1.log 2>&1
+python -u train.py --from stage1 {output}
+"""
+
+
+@pytest.mark.parametrize(
+    ("second", "output", "verdict", "cause"),
+    [
+        ("", "> stage2.log 2>&1 &", "unknown", "capture.log-empty"),
+        (steps(1, 40), "> stage2.log 2>&1 &", "unknown", None),
+        (DONE, "> stage2.log 2>&1", "healthy", None),
+        ("", "> stage2.out 2> stage2.log", "healthy", None),
+    ],
+    ids=["nothing", "in the middle", "well", "only its errors"],
+)
+def test_the_end_of_a_stage_is_not_that_of_the_next(second: str, output: str, verdict: str, cause: str | None) -> None:
+    """The first stage ended well; how the run ended is for the last one to tell."""
+    files = {"run.sh": STAGES.format(output=output), "stage1.log": DONE, "stage2.log": second}
+    if "stage2.out" in output:
+        files["stage2.out"] = DONE
+    report = analyze_files({name: text.encode() for name, text in files.items()}, rulebook())
+    assert (report.verdict, root(report)) == (verdict, cause)

@@ -81,3 +81,28 @@ def test_a_run_at_its_end_may_stay_silent() -> None:
     log, last = progress(count=600)
     report = analyse(train_log=log + stamped(last + timedelta(hours=7), PRESSED))
     assert root(report) != "train.hang"
+
+
+def looks(hours: int, load: int = 0) -> str:
+    """Return what `nvidia-smi` shows every hour of a card on which a process holds memory."""
+    shot = """{at:%a %b %d %H:%M:%S %Y}
+| NVIDIA-SMI 580.159.03   Driver Version: 580.159.03   CUDA Version: 13.0 |
+|=======================+======================+======================|
+|   0  NVIDIA H200   On  |   00000000:0F:00.0 Off |   0 |
+| N/A   31C    P0   76W /  700W | 71713MiB / 143771MiB |     {load}%      Default |
+"""
+    return "".join(shot.format(at=BEGIN + timedelta(hours=n), load=load) for n in range(hours))
+
+
+@pytest.mark.parametrize(
+    ("last", "hours", "load", "cause"),
+    [
+        ("Epoch: 0", 48, 0, "train.hang"),
+        ("Epoch: 0", 48, 90, None),
+        ("Epoch: 0", 1, 0, None),
+        ("INFO:     Application startup complete.", 48, 0, None),
+    ],
+)
+def test_gpus_that_are_held_for_hours_and_never_compute(last: str, hours: int, load: int, cause: str | None) -> None:
+    """A run that never made a step waits; one that serves waits for requests, as it should."""
+    assert root(analyse(train_log=f"loading the data\n{last}\n", nvidia_smi_txt=looks(hours, load))) == cause

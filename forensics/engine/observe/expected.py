@@ -20,6 +20,7 @@ _PLACEHOLDER = lazy(r"%[a-zA-Z]|\$\{?\w+\}?|\$\([^)]*\)|`[^`]*`")
 PANES = frozenset({"tmux-capture", "transcript"})
 """Kinds of source that show what a terminal showed."""
 _DIGITS = lazy(r"\d+")
+_TRAINS = lazy(r"train|finetun|pretrain", re.IGNORECASE)
 _NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
 _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
 _STALE_S = 600.0
@@ -41,7 +42,7 @@ def observe(seen: Seen) -> Iterator[Event]:
         at = seen.moments(refused)[1]
         seen.older |= {s.path for s in seen.sources if s.kind in PANES}
         seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and not (s.started and s.started > at)}
-    seen.older |= _rivals(seen)
+    seen.older |= _rivals(seen) | _stages_before(seen)
     asked = [(item, _looked_for(seen, item)) for item in gone]
     seen.older |= _of_former_jobs(seen, [event for _, events in asked for event in events])
     silent = speaking(seen).isdisjoint(log.path for log in seen.logs())
@@ -72,6 +73,19 @@ def _rivals(seen: Seen) -> set[str]:
         and (end := _end(seen, logs[path]))
         and all(not end & own and _before(logs[path], logs[other]) for other, own in ours.items())
     }
+
+
+def _stages_before(seen: Seen) -> set[str]:
+    """Return logs of stages that ended well, where the script then trained on into a log that tells of no such end.
+
+    The end in question is that of the last stage.
+    """
+    trains = {(e.path, e.line) for e in seen.said("launch", "command") if _TRAINS.search(str(e.fields.get("program")))}
+    stages = [(e.promised_by, promised_file(e.path, seen.sources)) for e in seen.expected]
+    logs = [(place, s) for place, s in stages if s is not None and (place.path, place.line) in trains]
+    done = {s.path for _, s in logs if _COMPLETE in _end(seen, s)}
+    last = {place.path: place.line for place, s in logs if s.path not in done}
+    return {s.path for place, s in logs if s.path in done and place.line < last.get(place.path, 0)}
 
 
 def _end(seen: Seen, log: Source) -> set[str]:

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import PurePosixPath
 from statistics import median
 
 from forensics import timeline
 from forensics.engine.context import by_hand
+from forensics.engine.observe.expected import PANES
 from forensics.engine.observe.gpus import loads, memory
 from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import outcome
 from forensics.engine.seen import Seen
 from forensics.model import Event, Evidence, Source, Step, Value
+from forensics.text.lazy import lazy
 
 HELD_BYTES = 1 << 30
 """Memory on a GPU that tells of a process which is still there."""
 LEAST_S = 900.0
 LEAST_RECORDS = 10
 """Progress records with times from which a rhythm can be told."""
+LEAST_LOOKS = 3
+LEAST_HELD_S = 3600.0
+"""Looks at GPUs that are held and do nothing, and how far the first and the last lie apart."""
+MOST_LINES = 200
+"""Lines of a log in which nothing was told of a step: of a longer one, nobody knows whether it tells in its own way."""
 RHYTHM = 20
 """A pause is a hang only beyond this many of the run's own step times: evaluation and checkpoints take their time."""
 
 _BETWEEN = 4
 """Lines between the last words of a run and its end, such as blank ones and the key that was pressed."""
+_SERVES = lazy(r"startup complete|\b(?:listen|serv)(?:ing|er)\b|https?://|\bready\b", re.IGNORECASE)
 _PRESSED = ("^C", "KeyboardInterrupt", "Exception ignored in: ")
 
 
@@ -33,6 +42,7 @@ def observe(seen: Seen) -> Iterator[Event]:
     yield from _silence(seen)
     yield from _broken_off(seen)
     yield from _stuck(seen)
+    yield from _held(seen)
 
 
 def _silence(seen: Seen) -> Iterator[Event]:
@@ -115,6 +125,31 @@ def _stuck(seen: Seen) -> Iterator[Event]:
     at = Evidence(log.path, lines[-1].number, lines[-1].end or lines[-1].number, lines[-1].text[-400:])
     message = "the processes are there and wait; this is the last that was said"
     yield observed(at, "stuck", message, fields, tuple(e.place for e in proof[:4]), log.ended)
+
+
+def _held(seen: Seen) -> Iterator[Event]:
+    """A run that never made a step, while its processes held their GPUs for hours and nothing was computed.
+
+    One that serves may well wait for requests, and one that raised waits for nothing.
+    """
+    looks = [e for e in seen.said("nvidia-smi", "snapshot") if e.time is not None]
+    idle = list(takewhile(lambda e: _holds(e) and not any(loads(e)), reversed(looks)))
+    if len(idle) < LEAST_LOOKS or (idle[0].time or 0.0) - (idle[-1].time or 0.0) < LEAST_HELD_S:
+        return
+    end = outcome(seen)
+    if seen.current_steps() or end.good or end.bad or end.signal is not None:
+        return
+    if any(True for _ in seen.said("exception")):
+        return
+    log = next((s for s in seen.logs() if s.bytes and s.kind not in PANES), None)
+    spoken = [line for line in seen.tails.get(log.path, ()) if line.text.strip()] if log else []
+    if log is None or not spoken or log.lines > MOST_LINES or any(_SERVES.search(line.text) for line in spoken):
+        return
+    last = spoken[-1]
+    held = (idle[0].time or 0.0) - (idle[-1].time or 0.0)
+    at = Evidence(log.path, last.number, last.end or last.number, last.text[-400:])
+    text = f"the processes hold their GPUs, which did nothing for {held:.0f} s; this is the last that was said"
+    yield observed(at, "stuck", text, {"silent_ms": int(held * 1000)}, (idle[-1].place, idle[0].place), log.ended)
 
 
 def _waits(event: Event) -> bool:
