@@ -45,11 +45,11 @@ def arrange(inputs: Sequence[Input]) -> list[Input]:
 def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
     """Count files as of an earlier try, whatever they are called, where their folder or their times say so."""
     gone = {id(made) for made in earlier(units, ordered)}
-    if not gone:
-        return
-    ours = [made for made in ordered if id(made) not in gone]
+    ours = [made for made in ordered if id(made) not in gone and made.source.kind in VOICES]
+    if not gone or not ours:
+        return  # without a later run beside it, what is old by its name is the run in question
     logs = [made for made in ours if made.source.kind in LOG_KINDS]
-    latest = max(made.source.attempt for made in logs or ours if made.source.kind in VOICES)
+    latest = max(made.source.attempt for made in logs or ours)
     up = 1 if latest == 0 else 0  # an earlier try needs a number below
     for made in ordered:
         old = id(made) in gone
@@ -101,9 +101,9 @@ def _units(ordered: Iterable[Input]) -> list[Unit]:
         unit = read_name(path)
         key = (unit.stem, unit.explicit, unit.number, unit.age)
         units.setdefault(key, unit).inputs.append(made)
-    plain = {unit.stem for unit in units.values() if unit.explicit is None and unit.number is None and not unit.age}
+    plain = {(unit.stem, unit.number) for unit in units.values() if unit.explicit is None and not unit.age}
     for unit in units.values():
-        if unit.first and unit.stem in plain:
+        if unit.first and (unit.stem, unit.number) in plain:
             unit.explicit, unit.age = None, -1  # `attempt1-train.log` was moved out of the way of `train.log`
     return list(units.values())
 
@@ -178,10 +178,21 @@ def _chain(cluster: list[Unit]) -> list[list[Unit]]:
         numbers = sorted({unit.explicit for unit in cluster if unit.explicit is not None})
         return [[unit for unit in cluster if unit.explicit == number] for number in numbers]
     peek(cluster)
-    timed = [unit for unit in cluster if unit.when is not None]
-    if len(timed) == len(cluster):
-        return _by_time(cluster)
-    return _by_name(cluster)
+    old = [unit for unit in cluster if unit.age < 0]
+    if old and len(old) < len(cluster) and not _later(old, cluster):
+        return [*_in_order(old), *_in_order([unit for unit in cluster if unit.age >= 0])]
+    return _in_order(cluster)
+
+
+def _in_order(units: list[Unit]) -> list[list[Unit]]:
+    return _by_time(units) if all(unit.when is not None for unit in units) else _by_name(units)
+
+
+def _later(old: Sequence[Unit], cluster: Sequence[Unit]) -> bool:
+    """Tell whether the dates in logs that are called old contradict their names: they began after the others' end."""
+    begin = [unit.when.first for unit in old if unit.when and unit.when.dated]
+    end = [unit.when.last for unit in cluster if unit.age >= 0 and unit.when and unit.when.dated]
+    return len(begin) == len(old) and bool(end) and min(begin) > max(end)
 
 
 def _by_time(cluster: Sequence[Unit]) -> list[list[Unit]]:

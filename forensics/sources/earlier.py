@@ -30,6 +30,10 @@ _SETTING = lazy(
 )
 """What in the middle of a name tells how another try was set, or how it went."""
 _AGAIN = frozenset({"resume", "resumed", "restart", "restarted", "relaunch", "rerun", "retry", "continue", "continued"})
+_STEP = lazy(
+    r"\b(?:step|iter(?:ation)?)s?\b[\s:=#\[\]'\"]{1,12}(?P<step>\d{1,12})\b|\d% ?\|[^|\n]{0,80}\| (?P<bar>\d{1,12})/",
+    re.IGNORECASE,
+)
 SLACK = 60.0
 """Seconds by which one log may end after another begins that followed it."""
 _LONG = 6 * 3600.0
@@ -50,6 +54,7 @@ def earlier(units: Sequence[Unit], ordered: Sequence[Input]) -> list[Input]:
         *_dated(units),
         *_outrun(units),
         *_before_resumption(units),
+        *_by_name(units),
     )
     alone = (*_whole_parts(ordered), *_renamed(ordered), *_of_earlier_folders(units, ordered))
     gone = aside | {id(made) for made in (*(made for unit in told for made in unit.inputs), *alone)}
@@ -67,15 +72,27 @@ def _outdated(made: Input, units: Sequence[Unit]) -> bool:
 
 
 def _whole_parts(ordered: Sequence[Input]) -> list[Input]:
-    """Return numbered parts that are runs of their own, `nohup.out.1`: they begin just as the log without a number."""
+    """Return numbered parts that are runs of their own, `nohup.out.1`.
+
+    The log without a number begins just as they do, or with the same step.
+    """
     by_name = {unpacked(made.source.path): made for made in ordered if made.source.kind in LOG_KINDS}
     found = []
     for made in by_name.values():
         part = rotation(made.source.path) or dotted_rotation(made.source.path)
         base = by_name.get(part.base) if part is not None else None
-        if base is not None and base is not made and _begins(made) & _begins(base):
+        if base is None or base is made:
+            continue
+        steps = _first_step(made), _first_step(base)
+        if _begins(made) & _begins(base) or (steps[0] is not None and steps[0] == steps[1]):
             found.append(made)
     return found
+
+
+def _first_step(made: Input) -> int | None:
+    """Return the number of the first step that a log tells of."""
+    found = _STEP.search(ends(made)[0])
+    return int(found["bar"] or found["step"]) if found else None
 
 
 def _renamed(ordered: Sequence[Input]) -> list[Input]:
@@ -88,7 +105,7 @@ def _renamed(ordered: Sequence[Input]) -> list[Input]:
         stem, _, infix = base.rpartition(".")
         behind = base in names and not word.isdecimal() and rotation(made.source.path) is None
         within = f"{stem}.{word}" in names and _SETTING.fullmatch(infix) is not None
-        if made.source.kind in VOICES and (behind or within):
+        if made.source.kind in VOICES | {"text"} and (behind or within):
             found.append(made)
     return found
 
@@ -171,16 +188,37 @@ def _before_resumption(units: Sequence[Unit]) -> list[Unit]:
     return [u for u in logs if u not in later and any(_folder(r) == _folder(u) and _may_follow(r, u) for r in later)]
 
 
+def _by_name(units: Sequence[Unit]) -> list[Unit]:
+    """Return trainings whose name says that they are old, or how they failed, beside one whose name does not.
+
+    Dates in them may say otherwise.
+    """
+    old = [u for u in units if u.age < 0 and not u.aside]
+    others = [u for u in units if u.age >= 0 and _learns(u)] if old else []
+    if not others:
+        return []
+    peek([*old, *others])
+    return [u for u in old if _learns(u) and any(_folder(o) == _folder(u) and _may_precede(u, o) for o in others)]
+
+
+def _may_precede(unit: Unit, later: Unit) -> bool:
+    if unit.when is None or later.when is None or not (unit.when.dated and later.when.dated):
+        return True
+    return unit.when.first < later.when.last
+
+
 def _folder(unit: Unit) -> tuple[str, ...]:
     return unit.stem[: len(unit.stem) - unit.stem[::-1].index("/")] if "/" in unit.stem else ()
 
 
 def _may_follow(later: Unit, unit: Unit) -> bool:
-    return later.when is None or unit.when is None or unit.when.last < later.when.first
+    return later.when is None or unit.when is None or unit.when.last <= later.when.first
 
 
 def _is_date(number: int) -> bool:
     """Tell whether a number in a name can be a day: 0711 and 20250711, not 1000 and not the number of a job."""
+    if len(str(number)) in {12, 14}:
+        number = int(str(number)[:8])  # with a time of day behind it
     month, day = number // 100 % 100, number % 100
     return (number < 1300 or 20_000_000 < number < 22_000_000) and 0 < month < 13 and 0 < day < 32
 

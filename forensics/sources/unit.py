@@ -25,7 +25,7 @@ _LETTERED = frozenset({"run", "exp", "trial", "try", "attempt", "round"})
 _SCHEDULED = frozenset({"slurm", "job"})
 _AGES = {
     "old": -1, "prev": -1, "previous": -1, "earlier": -1, "older": -1, "former": -1, "backup": -1, "bak": -1,
-    "orig": -1, "before": -1, "yesterday": -1,
+    "orig": -1, "before": -1, "yesterday": -1, "first": -1,
     "oom": -1, "failed": -1, "crashed": -1, "ok": -2, "good": -2, "works": -2, "baseline": -2,
     "resume": 1, "resumed": 1, "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1,
     "after": 1,
@@ -87,9 +87,11 @@ def read_name(path: str) -> Unit:
             if parts[at - 1 : at] and parts[at - 1] in _TRIES:
                 explicit = int(tokens[0])  # `attempts/2/train.log`
             continue  # torchelastic: one numbered folder a worker
-        if at < len(parts) - 1 and tokens and all(t in _AGES or (age and t.isdecimal()) for t in tokens):
+        old = any(_AGES.get(token, 0) < 0 for token in tokens)
+        only_age = all(t in _AGES or (old and t in _RUNS) or (age and t.isdecimal()) for t in tokens)
+        if at < len(parts) - 1 and tokens and only_age:
             age = next((_AGES[token] for token in tokens if token in _AGES), age)
-            continue  # `old/2026-11-28/train.log` is `train.log` of another day
+            continue  # `old/2026-11-28/train.log`, `failed_run/train.log` are `train.log` of another day
         words: list[str] = []
         for i, token in enumerate(tokens):
             before = tokens[i - 1] if i else ""
@@ -107,7 +109,7 @@ def read_name(path: str) -> Unit:
                 age = _AGES[token]
             elif token not in _STREAMS:
                 words.append(token)
-        named = [word for word in words if word not in _NUMBERED]
+        named = [word for word in words if word not in _NUMBERED] or [word for word in words if word not in _EXPLICIT]
         stem += [*(named if named or at < len(parts) - 1 else words), "/"]
     return Unit(tuple(stem[:-1]), explicit, number, age, put_aside(path), first, job)
 

@@ -7,10 +7,10 @@ import pytest
 from forensics.sources import find_in_memory
 
 
-def log(hour: int, *, stamped: bool = True) -> bytes:
+def log(hour: int, *, stamped: bool = True, first: int = 0) -> bytes:
     """A log of three minutes, with or without times."""
     stamp = f"2026-11-29 {hour:02d}:0%d:00 INFO " if stamped else ""
-    return "".join((stamp % i if stamped else "") + f"step {i} | loss 2.5\n" for i in range(4)).encode()
+    return "".join((stamp % i if stamped else "") + f"step {first + i} | loss 2.5\n" for i in range(4)).encode()
 
 
 def quiet(hour: int) -> bytes:
@@ -38,6 +38,11 @@ BARE = log(0, stamped=False)
         {"run1/train.log": log(10), "run2/train.log": log(14)},
         {"train_20260301_1000.log": BARE, "train_20260302_0900.log": BARE},
         {"train.log": BARE, "train_retry1.log": BARE},
+        {"train.log.1": BARE, "train.log": BARE},
+        {"node0_prev.log": log(10), "node0.log": log(10)},
+        {"failed_run/train.log": BARE, "train.log": BARE},
+        {"slurm-123_attempt1.out": BARE, "slurm-123.out": BARE},
+        {"train_20260301_1000.log": log(10), "train.log": log(12)},
         {"attempt1-train.log": BARE, "train.log": BARE},
         {"out/train.log": BARE, "out/train_attempt2.log": BARE},
         {"run.log": log(10), "output.log": log(12)},
@@ -120,7 +125,7 @@ def test_names_that_grow_are_tries_even_without_times() -> None:
         {"train-20241025.log": BARE, "pip-transcript.txt": BARE},
         {"a/train.log": BARE, "b/resume.log": BARE},
         {"train_20241025.log": BARE, "conda_list.txt": BARE},
-        {"train.log.2": log(9), "train.log.1": log(10), "train.log": log(11)},
+        {"train.log.2": log(9), "train.log.1": log(10, first=4), "train.log": log(11, first=8)},
     ],
 )
 def test_files_of_one_try_share_its_number(files: dict[str, bytes]) -> None:
