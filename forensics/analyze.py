@@ -26,6 +26,7 @@ from forensics.engine.context import status_of
 from forensics.engine.executor import Executor
 from forensics.engine.findings import findings, quoted
 from forensics.engine.full import every_step
+from forensics.engine.hearsay import set_aside
 from forensics.engine.match import Match, match
 from forensics.engine.observe import observe
 from forensics.engine.outcome import Outcome, outcome
@@ -161,6 +162,7 @@ def conclude(found: Found, book: Rulebook, tz: str | None = None, executor: Exec
     end = outcome(seen)
     matched = match(seen.events, book, seen.sources)
     suspects = candidates(matched.matches, seen, end)
+    set_aside(suspects, seen, end)
     assign(suspects, end)
     late = handed_on(suspects, end, seen)
     made = findings(suspects, seen)

@@ -44,6 +44,7 @@ class Candidate(Struct):
     recovered: bool = False
     earlier: bool = False
     unrelated: bool = False
+    quoted: bool = False
     because: list[str] = field(default_factory=list)
     role: Role = "note"
     start: tuple[float, float] = UNTIMED
@@ -59,7 +60,7 @@ class Candidate(Struct):
     @property
     def active(self) -> bool:
         """Tell whether it can be part of the chain of this attempt's failure."""
-        return not (self.recovered or self.earlier or self.unrelated) and self.hint != "note"
+        return not (self.recovered or self.earlier or self.unrelated or self.quoted) and self.hint != "note"
 
 
 def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candidate]:
@@ -330,6 +331,8 @@ def _recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[i
         or (end.bad and event.rank is None and event.lane is not None)
     ):
         return False
+    if event.kind == "pod-event" and replace(end, hinted=None).good:
+        return True  # the pod was put elsewhere, or its node came back: the program itself ended well
     if event.kind == "compile-failed" and end.good:
         return True  # its file has no progress to recover by: the log says that the training went on without it
     if of_a_helper(event) and _had_ended(event, end):
@@ -339,7 +342,8 @@ def _recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[i
     done = ends.get(event.path, ())
     if done and not end.bad and (event.rank is None or event.rank in done or None in done):
         return True
-    if event.rank is not None and not end.bad and not progress.reports(event):
+    mute = event.rank is not None or (end.good and event.lane is not None)
+    if mute and not end.bad and not progress.reports(event):
         return progress.all_after(event) >= OTHERS_WENT_ON
     if event.rank is None and end.bad and progress.ranked_after(event):
         return False  # whose progress this is cannot be told

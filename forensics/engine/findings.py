@@ -44,6 +44,8 @@ def _finding(candidate: Candidate, seen: Seen) -> Finding:
         text = f"The run went on after this. {text}"
     elif candidate.earlier:
         text = f"This belongs to an earlier attempt. {text}"
+    elif candidate.quoted:
+        text = f"Only a note quotes this. {text}"
     elif candidate.unrelated:
         text = f"By its time this lies outside the run. {text}"
     return Finding(

@@ -67,9 +67,13 @@ class Progress:
         return sorted(step.time for steps in self._steps.values() for step in steps if step.time is not None)
 
     def reports(self, event: Event) -> bool:
-        """Tell whether the event's rank, or nobody in particular, writes any record in the event's source."""
-        ranks: tuple[object, ...] = (_ANY,) if event.rank is None else (event.rank, None)
-        return any(self._of(event.path).get((rank, _ANY)) for rank in ranks)
+        """Tell whether the event's rank, or nobody in particular, writes any record in the event's source.
+
+        Where it has no rank, but a lane of its own, whether that one does.
+        """
+        if event.rank is None:
+            return bool(self._of(event.path).get((_ANY, _ANY if event.lane is None else event.lane)))
+        return any(self._of(event.path).get((rank, _ANY)) for rank in (event.rank, None))
 
     def _below(self, event: Event, rank: object, lane: object) -> int:
         return self._count(event.path, (event.end_line, event.column), rank, lane)

@@ -19,6 +19,12 @@ _HOST = lazy(
     re.IGNORECASE,
 )
 _LOG_NUMBER = lazy(r"(?:log|out|err)\.(\d{1,4})")
+_NOTE = lazy(
+    r".{0,200}\.(?:md|markdown|mdx|rst|adoc|org)"
+    r"|(?:.{0,80}[-_. ])?(?:notes?|issues?|todo|faq|howto|wiki|mail|e-?mail|chat|slack|discord|question|ticket)"
+    r"(?:[-_. ].{0,80})?(?:\.txt)?",
+    re.IGNORECASE,
+)
 _ROTATED = lazy(r"(?P<base>.+\.(?:log|out|err|txt|jsonl))[.-](?P<part>\d{1,3}|20\d{6}(?:[-_T.]?\d{2,6})?)")
 _DOTTED = lazy(r"(?P<stem>.+)\.(?P<part>\d{1,3})(?P<suffix>\.(?:log|out|err|txt))")
 
@@ -33,6 +39,12 @@ class Rotation(Struct, frozen=True):
     base: str
     newness: float
     part: int | None = None
+
+
+def is_note(path: str) -> bool:
+    """Tell whether a file is called as what people write: `notes.md`, `issue.txt`. What stands in it is quoted."""
+    name = unpacked(PurePosixPath(path.replace("!", "/")).name)
+    return _NOTE.fullmatch(name) is not None and not name.lower().endswith((".log", ".out", ".err"))
 
 
 def is_ignored(path: str) -> bool:

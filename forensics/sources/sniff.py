@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from forensics.sources.binary import binary_kind, is_text
-from forensics.sources.names import unpacked
+from forensics.sources.names import is_note, unpacked
 from forensics.sources.records import record_kind
 from forensics.text import ansi
 from forensics.text.damage import pane_width
@@ -70,6 +70,7 @@ _LOOK = lazy(r"[$#>%] ?(?:sudo )?(?:date|ls|stat|find|df|du|ps|free|sacct|squeue
 """A prompt and a command that looks at something."""
 _SHEBANG = lazy(r"#!.{0,60}\b(?:bash|sh|zsh|ksh|dash)\b")
 _BATCH = lazy(r"^#(?:SBATCH|PBS|BSUB) -", re.MULTILINE)
+_MAKEFILE = lazy(r"(?:GNU)?[Mm]akefile|.{1,80}\.mk")
 _SCRIPT_NAME = (".sh", ".sbatch", ".slurm", ".bash", ".zsh", ".ksh", ".pbs", ".lsf", ".sub")
 _COMMAND = lazy(
     r"(?:\w+=\S+ )*(?:exec |nohup |time |sudo )*(?:python3?|torchrun|srun|sbatch|accelerate|deepspeed|mpirun|tmux|"
@@ -156,11 +157,15 @@ def _runs(base: str, lines: Sequence[str], closing: str) -> bool:
 
 def _told(base: str, text: str, lines: Sequence[str], closing: str) -> str:
     """The kind of a text that no format gives away: a script, a session, a capture, a log, or a note."""
+    if _MAKEFILE.fullmatch(base):
+        return "launch-script"
     prompts = sum(PROMPT.match(line) is not None for line in lines)
     if _SHEBANG.match(text) or _BATCH.search(text[:_CLOSING]) or (base.endswith(_SCRIPT_NAME) and not prompts):
         return "launch-script"
     if prompts and _is_session(lines, prompts):
         return "transcript"
+    if is_note(base):
+        return "text"
     if _TMUX_NAME.search(base) or "\nPane is dead" in closing:
         return "tmux-capture"
     if _SLURM_NAME.search(base) or _from_slurm(text) or _from_slurm(closing):

@@ -47,7 +47,7 @@ EVENTS = st.builds(
 
 @given(st.lists(STEPS, max_size=12), EVENTS)
 def test_what_stands_after_a_fault_is_counted_as_by_a_search(steps: list[Step], event: Event) -> None:
-    """By place, rank and lane; a record that names no rank is everybody's."""
+    """By place, rank and lane; a record that names no rank is everybody's, and where a fault names none, its lane counts."""
     steps = [replace(s, step=number) for number, s in enumerate(steps, 1)]
     here = [s for s in steps if s.path == event.path and s.series == "train"]
     below = [
@@ -59,7 +59,8 @@ def test_what_stands_after_a_fault_is_counted_as_by_a_search(steps: list[Step], 
     assert progress.after(event) == sum(event.rank is None or s.rank in {None, event.rank} for s in below)
     assert progress.ranked_after(event) == any(s.rank is not None for s in below)
     assert progress.all_after(event) == sum(s.line > event.end_line for s in here)
-    assert progress.reports(event) == any(event.rank is None or s.rank in {None, event.rank} for s in here)
+    own = [s for s in here if event.rank is not None or event.lane in {None, s.lane}]
+    assert progress.reports(event) == any(event.rank is None or s.rank in {None, event.rank} for s in own)
 
 
 def test_a_state_that_is_drawn_once_more_is_no_progress() -> None:
