@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 
 from msgspec import Struct
 
 from forensics import timeline
 from forensics.engine.context import ENDED_BY_OTHERS, states_of
+from forensics.engine.promised import promised_file
 from forensics.engine.running import WORKING, at_work, ended_with
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Step
@@ -81,6 +81,10 @@ def outcome(seen: Seen) -> Outcome:
     steps = seen.current_steps()
     last, total = timeline.last_step(steps), timeline.total_steps(steps)
     ends = [e for e in seen.events if is_end(e) and seen.is_current(e.path)]
+    if masked:
+        # The script gets to its last line whatever became of the program, and says what stands there.
+        said = {str(e.fields["text"]) for e in seen.said("launch", "says")}
+        ends = [e for e in ends if not any(text in e.text for text in said)]
     states = [str(e.fields.get("state", "")) for e in states_of(seen, "job-state", "pod-state")] or at_work(seen)
     return Outcome(
         exit_code=code,
@@ -130,9 +134,10 @@ def mask(seen: Seen) -> Event | None:
     known = next(seen.said("launch", "masked-status"), None)
     if known is not None:
         return known
-    logs = {PurePosixPath(path).name for path in {step.path for step in seen.current_steps()}}
-    piped = (e for e in seen.said("launch", "promise") if e.fields.get("masks"))
-    return next((e for e in piped if PurePosixPath(str(e.fields["missing_path"])).name in logs), None)
+    piped = [e for e in seen.said("launch", "promise") if e.fields.get("masks")]
+    trained = {step.path for step in seen.current_steps()} if piped else set()
+    logs = [s for s in seen.sources if s.path in trained]
+    return next((e for e in piped if promised_file(str(e.fields["missing_path"]), logs) is not None), None)
 
 
 def failure(seen: Seen) -> Event | None:

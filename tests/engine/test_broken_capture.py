@@ -145,3 +145,45 @@ def test_the_log_of_another_day_is_not_the_one_that_tee_could_not_open() -> None
     assert root(report) == "capture.log-missing"
     [missing] = [e for e in report.expected if e.state == "missing"]
     assert (missing.path, missing.nearest) == ("logs/exp-0318/train.log", "logs/exp-0317/train.log")
+
+
+PIPED = '#!/bin/bash\nonmt_train -config de.yaml | tee logs/train.$SLURM_JOB_ID.txt\necho "onmt_train finished with status $?"\n'
+MAKEFILE = "train:\n\tpython -u -m recipe.train --epochs 40 2>&1 | grep '^Epoch' | tee $(TRAIN_LOG)\n"
+MADE = '#!/bin/bash\nmake train\necho "training finished: exit code $?"\n'
+HALF = {
+    "steps": steps(1, 40),
+    "epochs": "".join(f"Epoch [{n}/40] Iter [360/788] loss: 1{n % 10}.03 lr: 1.25e-04\n" for n in range(1, 18)),
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "cause"),
+    [
+        ({"job.sh": PIPED, "logs/train.77.txt": HALF["steps"]}, "capture.pipe-status-masked"),
+        ({"job.sh": PIPED, "logs/train.77.txt": steps(1, 100)}, None),
+        ({"job.sbatch": MADE, "Makefile": MAKEFILE, "slurm-7.out": HALF["epochs"]}, "capture.pipe-status-masked"),
+        (
+            {"job.sbatch": MADE, "Makefile": f"SHELL := bash -o pipefail\n{MAKEFILE}", "slurm-7.out": HALF["epochs"]},
+            None,
+        ),
+    ],
+    ids=["a job's number in the name", "to the end", "in a makefile", "which has pipefail"],
+)
+def test_status_0_of_a_pipeline_whose_training_stopped_short(files: dict[str, str], cause: str | None) -> None:
+    """The script's own last words come whatever became of the program."""
+    said = {"steps": "onmt_train finished with status 0\n", "epochs": "training finished: exit code 0\n"}
+    log = next(name for name in files if name.endswith((".txt", ".out")))
+    ended = files | {log: files[log] + said["epochs" if "Makefile" in files else "steps"], "exit_code": "0\n"}
+    assert root(analyze_files({name: text.encode() for name, text in ended.items()}, rulebook())) == cause
+
+
+def test_an_empty_log_and_one_of_that_name_in_another_folder() -> None:
+    """A listing of the folder dates the empty one a week after the other log's own last words."""
+    listed = "user@t630:~/logs/b$ ls -l\n-rw-r--r--. 1 user user      0 Sep 29 11:23 train.log\n"
+    other = "".join(f"2024-09-21 20:3{n}:02,551 INFO Epoch: {n} loss: 2.{n}\n" for n in range(8))
+    files = {
+        "logs/a/train.log": other,
+        "logs/b/train.log": "",
+        "look.txt": f"user@t630:~$ date\nSun Sep 29 14:40:03 CST 2024\n{listed}",
+    }
+    assert root(analyze_files({name: text.encode() for name, text in files.items()}, rulebook())) == "capture.log-empty"

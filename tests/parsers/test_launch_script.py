@@ -97,3 +97,37 @@ def test_lines_are_those_of_the_script() -> None:
 def test_a_broken_script_is_read_as_far_as_it_goes(script: str) -> None:
     """No script makes the parser fail."""
     parse(script)
+
+
+MAKEFILE = """SHELL := /bin/bash{options}
+TRAIN_LOG ?= logs/train.log
+
+train:
+\t@python -u -m recipe.train --epochs 40 2>&1 | tee $(TRAIN_LOG)
+\techo $$HOME
+"""
+
+
+@pytest.mark.parametrize(("options", "masked"), [("", True), (" -o pipefail", False)])
+def test_the_recipes_of_a_makefile_are_read_as_a_shell_reads_them(options: str, masked: bool) -> None:  # noqa: FBT001
+    """Line for line, with make's variables filled in."""
+    context = Context(Source("Makefile", "launch-script", 1))
+    found = list(PARSER.parse(MAKEFILE.format(options=options).encode(), context))
+    assert [(e.line, e.fields["missing_path"]) for e in found if e.kind == "promise"] == [(5, "logs/train.log")]
+    assert [e.fields.get("epochs") for e in found if e.kind == "command"] == [40]
+    assert any(e.kind == "masked-status" for e in found) == masked
+
+
+def test_what_a_script_prints_is_told_up_to_its_first_variable() -> None:
+    """What is too short to be told from other words is left out."""
+    script = 'echo "training finished: exit code $?"\nprintf "ok\\n"\necho -e "All stages are done"\n'
+    assert [e.fields["text"] for e in parse(script) if e.kind == "says"] == [
+        "training finished: exit code",
+        "All stages are done",
+    ]
+
+
+def test_a_command_within_a_word_is_one_too() -> None:
+    """DGL's launcher is handed the training as one word."""
+    script = 'python3 launch.py --num_trainers 4 "python3 gsgnn_ec.py --cf ml.yaml --num-epochs 10"'
+    assert [e.fields.get("num_epochs") for e in parse(script) if e.kind == "command"] == [None, 10]

@@ -10,10 +10,10 @@ from pathlib import PurePosixPath
 
 from forensics import timeline
 from forensics.engine.context import by_hand, job_of
-from forensics.engine.observe.expected import promised_file
 from forensics.engine.observe.gpus import loads
 from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import outcome
+from forensics.engine.promised import promised_file
 from forensics.engine.seen import Seen
 from forensics.model import Event, Evidence, Source, Step, Value
 from forensics.text.lazy import lazy

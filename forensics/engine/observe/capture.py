@@ -6,15 +6,19 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from forensics import timeline
-from forensics.engine.observe.expected import PANES, promised_file, speaking
+from forensics.engine.observe.expected import PANES, speaking
 from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import failure, mask, outcome
+from forensics.engine.promised import promised_file
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Evidence, Source, Step, Value
+from forensics.sources.names import is_note
 from forensics.text.lazy import lazy
 
 _HUNG_UP = frozenset({"torchrun", "shell", "status", "stack"})
 _NEARLY = 0.98
+_EPOCHS = ("num_train_epochs", "num_epochs", "max_epochs", "n_epochs", "epochs", "nepochs", "max_epoch")
+"""Options in which a command says how many epochs it is to train."""
 _TELLING_LINES = 5
 _WEIGHTS_MISSED = lazy(
     r"(?:FileNotFoundError|OSError|IOError)\b.{0,200}No such file or directory.{0,1000}"
@@ -26,7 +30,8 @@ _FRAME = lazy(r'File "(?P<file>[^"\n]{1,400})"')
 def observe(seen: Seen) -> Iterator[Event]:
     """Yield `empty`, `nul-tail`, `torn`, `cut`, `window`, `masked`, `masked-stage`, `hung-up`; note copies of logs."""
     seen.notes.extend(_copies(seen))
-    speaking_logs = {s.path for s in seen.logs() if s.kind not in PANES}
+    said = {path for path in speaking(seen) if not is_note(path)}
+    speaking_logs = {s.path for s in seen.logs() if s.kind not in PANES and (s.kind != "text" or s.path in said)}
     for source in seen.sources:
         if source.kind in LOG_KINDS and source.read != "skipped" and seen.is_current(source.path):
             yield from _damage(seen, source, speaking_logs)
@@ -114,7 +119,7 @@ def _windows(seen: Seen) -> Iterator[Event]:
 
 def _masked(seen: Seen) -> Iterator[Event]:
     """Status 0 of a pipeline whose first member failed, by its words or by the steps that it never made."""
-    told = (*seen.said("status", "exit"), *seen.said("scheduler", "job-state"))
+    told = (*seen.said("status", "exit"), *seen.said("scheduler", "job-state"), *seen.said("status", "reported"))
     zero = next((e for e in told if e.fields.get("exit_code") == 0), None)
     pipe = mask(seen)
     if not zero or not pipe:
@@ -183,10 +188,33 @@ def _script(name: Value) -> str:
 
 
 def _stopped_short(seen: Seen) -> bool:
-    """Tell whether the last record stands well before its own total, and nobody says that this was meant."""
-    last = next((s for s in reversed(timeline.placed(seen.current_steps())) if s.step is not None and s.total), None)
+    """Tell whether training stands well before its own total, and nobody says that this was meant."""
+    steps = timeline.placed(seen.current_steps())
+    last = next((s for s in reversed(steps) if s.step is not None and s.total), None)
     short = last is not None and (last.step or 0) < _NEARLY * (last.total or 0)
-    return short and not outcome(seen).good
+    return (short or _epochs_left(seen)) and not outcome(seen).good
+
+
+def _epochs_left(seen: Seen) -> bool:
+    """Tell whether more than one of the planned epochs is left after the last that is told of."""
+    paths = {s.path for s in seen.current_steps()}
+    told = [(s.line, s.epoch, s.epochs or s.total) for s in seen.steps if s.path in paths and _counts_epochs(s)]
+    _, epoch, planned = max(told, default=(0, None, None), key=lambda row: row[0])
+    planned = planned or _planned_epochs(seen)
+    if epoch is None:
+        epoch = max((s.epoch for s in seen.current_steps() if s.epoch is not None), default=None)
+    return epoch is not None and planned is not None and epoch + 1 < planned
+
+
+def _planned_epochs(seen: Seen) -> int | None:
+    """Return how many epochs the command that trains asks for."""
+    commands = [e.fields for e in seen.said("launch", "command")]
+    asked = [str(fields[name]) for fields in commands for name in _EPOCHS if name in fields]
+    return next((int(text) for text in asked if text.isdecimal() and len(text) < 9), None)
+
+
+def _counts_epochs(step: Step) -> bool:
+    return step.epoch is not None and bool(step.epochs or (step.keys == ("epoch_of",) and step.total))
 
 
 def _hung_up(seen: Seen) -> Iterator[Event]:

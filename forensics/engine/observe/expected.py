@@ -9,6 +9,7 @@ from typing import Literal
 from forensics.engine.observe.gpus import empty
 from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import outcome
+from forensics.engine.promised import base, filled, promised_file
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Expected, Source, Value
 from forensics.text.lazy import lazy
@@ -16,10 +17,8 @@ from forensics.text.lazy import lazy
 _LOG_NAME = lazy(r"(?:log|out|err|txt|stdout|stderr)(?:\.\w+)?$|log", re.IGNORECASE)
 _PROGRAM = frozenset({"exception", "c10d", "torchrun", "device", "progress", "dynamo", "nccl"})
 """Speakers whose words prove that a file holds what the program said."""
-_PLACEHOLDER = lazy(r"%[a-zA-Z]|\$\{?\w+\}?|\$\([^)]*\)|`[^`]*`")
 PANES = frozenset({"tmux-capture", "transcript"})
 """Kinds of source that show what a terminal showed."""
-_DIGITS = lazy(r"\d+")
 _TRAINS = lazy(r"train|finetun|pretrain", re.IGNORECASE)
 _NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
 _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
@@ -105,14 +104,14 @@ def _before(log: Source, other: Source) -> bool:
 
 def _looked_for(seen: Seen, item: Expected) -> list[Event]:
     """Return where somebody looked for a promised log, and did not find it."""
-    pattern = _filled(item.path)
-    return [e for e in seen.said("shell", "no-such-file") if pattern.fullmatch(_base(e.fields.get("missing_path")))]
+    pattern = filled(item.path)
+    return [e for e in seen.said("shell", "no-such-file") if pattern.fullmatch(base(e.fields.get("missing_path")))]
 
 
 def _of_former_jobs(seen: Seen, looked_for: Sequence[Event]) -> set[str]:
     """Return the logs of jobs with lower numbers than that of the one whose log somebody missed."""
-    asked = [int(n) for e in looked_for for n in _NUMBER.findall(_base(e.fields.get("missing_path")))]
-    logs = {s.path: [int(n) for n in _NUMBER.findall(_base(s.path))] for s in seen.sources if s.kind in LOG_KINDS}
+    asked = [int(n) for e in looked_for for n in _NUMBER.findall(base(e.fields.get("missing_path")))]
+    logs = {s.path: [int(n) for n in _NUMBER.findall(base(s.path))] for s in seen.sources if s.kind in LOG_KINDS}
     return {path for path, own in logs.items() if own and asked and max(own) < min(asked)}
 
 
@@ -120,9 +119,18 @@ def _tell_older_by_listing(seen: Seen) -> None:
     """Where a listing dates an empty log long after others, it is of the try in question, and those are older.
 
     A stream that stayed empty is as old as the begin of its run, so the run's own words are younger than it.
+    Logs of one name in several folders are told apart by their size, or date themselves.
     """
-    dates = {_base(e.fields.get("name")): e.time for e in seen.ever_said("host", "listing") if e.time is not None}
-    logs = {s.path: dates[_base(s.path)] for s in seen.sources if s.kind in LOG_KINDS and _base(s.path) in dates}
+    dates = {
+        (base(e.fields.get("name")), e.fields.get("size_bytes")): e.time for e in seen.ever_said("host", "listing")
+    }
+    names = {name for name, _ in dates}
+    logs: dict[str, float] = {}
+    for log in (s for s in seen.sources if s.kind in LOG_KINDS and base(s.path) in names):
+        sizes = {size: time for (name, size), time in dates.items() if name == base(log.path)}
+        written = sizes.get(log.bytes, log.ended if len(sizes) == 1 and 0 in sizes else next(iter(sizes.values())))
+        if written is not None:
+            logs[log.path] = written
     made = max((logs[s.path] for s in seen.sources if s.path in logs and s.state == "empty"), default=None)
     older = {path for path, written in logs.items() if made is not None and written < made - _STALE_S}
     if older and all(written <= made for written in logs.values() if made is not None):
@@ -154,7 +162,7 @@ def _expected(seen: Seen) -> Iterator[Expected]:
         told.add(path)
         promise = event.place
         if folder:
-            inside = any(f"/{_base(path)}/" in f"/{s.path}" for s in seen.sources)
+            inside = any(f"/{base(path)}/" in f"/{s.path}" for s in seen.sources)
             if inside:
                 yield Expected(path, "present", promise)
             continue  # a folder of checkpoints is seldom copied along: its absence says nothing
@@ -168,9 +176,9 @@ def _expected(seen: Seen) -> Iterator[Expected]:
 
 def _not_there(seen: Seen, path: str) -> str:
     """Return the name under which tee found no folder for a promised log, whatever filled its placeholders."""
-    pattern = _filled(path)
+    pattern = filled(path)
     names = (str(e.fields.get("missing_path") or "") for e in seen.said("shell", "tee-missing"))
-    return next((name for name in names if pattern.fullmatch(_base(name))), "")
+    return next((name for name in names if pattern.fullmatch(base(name))), "")
 
 
 def _apart(one: str, other: str) -> bool:
@@ -192,34 +200,12 @@ def _state(seen: Seen, script: str, present: Source | None) -> Literal["present"
     return "stale" if before > _STALE_S else "present"
 
 
-def _base(path: Value) -> str:
-    return str(path or "").rsplit("/", 1)[-1]
-
-
-def _filled(path: str) -> re.Pattern[str]:
-    """Return what the name of a promised path may have become: its placeholders filled, rotated, packed."""
-    return lazy(".*".join(map(re.escape, _PLACEHOLDER.split(_base(path)))) + r"(?:\.(?:gz|zst|xz|bz2|\d+))*$")
-
-
-def promised_file(path: str, sources: list[Source]) -> Source | None:
-    """Return the source that a promised path became, whatever filled its placeholders."""
-    pattern = _filled(path)
-    named = (s for s in sources if pattern.fullmatch(_base(s.path).rsplit("!", 1)[-1]))
-    return next((s for s in named if not _numbered_apart(path, s.path)), None)
-
-
-def _numbered_apart(promised: str, present: str) -> bool:
-    """Tell whether the folders differ by a number only: `runs/exp13` holds another run than `runs/exp14`."""
-    ours, other = promised.split("/")[-2:-1], present.split("/")[-2:-1]
-    return bool(ours and other) and ours != other and _DIGITS.sub("0", ours[0]) == _DIGITS.sub("0", other[0])
-
-
 def _nearest(path: str, sources: list[Source]) -> str | None:
     """Return the newest sibling: the same name but for its last word or number."""
-    stem, _, suffix = _base(path).rpartition(".")
+    stem, _, suffix = base(path).rpartition(".")
     best, length = None, 0
     for source in sources:
-        other = _base(source.path)
+        other = base(source.path)
         if not other.endswith(f".{suffix}") or source.kind not in LOG_KINDS:
             continue
         differs = (i for i, (a, b) in enumerate(zip(stem, other, strict=False)) if a != b)
@@ -249,7 +235,7 @@ def _reason(seen: Seen, path: str) -> str | None:
     refused = [
         e
         for e in seen.said("shell", "tee-missing", "tee-denied", "tee-full")
-        if _base(e.fields.get("missing_path")) == _base(path)
+        if base(e.fields.get("missing_path")) == base(path)
     ]
     if refused:
         return f"Most likely the file could not be opened: {refused[0].path}:{refused[0].line} says so"

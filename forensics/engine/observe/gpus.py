@@ -87,10 +87,11 @@ def _all_idle(seen: Seen) -> Iterator[Event]:
     """
     if any(True for _ in seen.said("status", "exit")) or any(True for _ in seen.said("progress", "complete")):
         return
-    last = None
-    for event in seen.said("nvidia-smi", "snapshot"):
-        last = event if last is None or (event.time or 0) >= (last.time or 0) else last
-    if last is None or last.fields.get("pids") or not empty(last) or any(load > 0 for load in loads(last)):
+    looks = sorted(seen.said("nvidia-smi", "snapshot"), key=lambda e: e.time or 0.0)
+    last = next((e for e in reversed(looks) if memory(e)), None)  # dmon shows no memory unless it is asked for it
+    if last is None or last.fields.get("pids") or not empty(last):
+        return
+    if any(load > 0 for e in (last, looks[-1]) for load in loads(e)):
         return
     used = memory(last)
     also = tuple(e.place for e in seen.ever_said("tmux", "no-server"))[:1]

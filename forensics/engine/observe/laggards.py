@@ -1,4 +1,4 @@
-"""The one rank that is slow at fetching its data, while all the others wait for it in each step."""
+"""The one rank that is slow, at fetching its data or at its work, while all the others wait for it in each step."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from forensics.model import Event, Step, Value
 _LEAST = 3
 """Reports in which the same rank is behind."""
 _MOSTLY = 0.8
-_TIMES = 5.0
+_TIMES = {"data-times": 5.0, "work-times": 1.25}
+"""How many times the others' time is too long."""
 _SHARE = 0.1
 """Part of a step that the others lose by waiting."""
 
 
 def observe(seen: Seen) -> Iterator[Event]:
     """Yield `slow-rank` where reports of a log say to its end that one and the same rank needs far longer."""
-    told: dict[str, list[Event]] = defaultdict(list)
-    for event in seen.said("timers", "data-times"):
-        told[event.path].append(event)
-    for path, reports in told.items():
-        steps = [s for s in seen.current_steps() if s.path == path and s.step_time_s]
+    told: dict[tuple[str, str, Value], list[Event]] = defaultdict(list)
+    for event in seen.said("timers", *_TIMES):
+        told[event.path, event.kind, event.fields.get("section")].append(event)
+    for (path, _, _), reports in told.items():
+        timed = [s for s in seen.current_steps() if s.step_time_s]
+        steps = [s for s in timed if s.path == path] or timed  # another rank may be the one that tells of its steps
         if len(reports) >= _LEAST and steps and (found := _behind(reports, steps)) is not None:
             yield found
             return
@@ -40,8 +42,10 @@ def _behind(reports: list[Event], steps: list[Step]) -> Event | None:
         return None
     own = median([float(str(e.fields["slowest_ms"])) for e in late]) / 1000
     others = median([float(str(e.fields["others_ms"])) for e in late]) / 1000
-    fields: dict[str, Value] = {"rank": rank, "data_time_s": round(own, 4), "others_s": round(others, 4)}
-    text = f"rank {rank} waits {own:.3g} s a step for its data where the others wait {others:.3g} s"
+    waits = reports[-1].kind == "data-times"
+    name = "data_time_s" if waits else "step_time_s"
+    fields: dict[str, Value] = {"rank": rank, name: round(own, 4), "others_s": round(others, 4)}
+    text = f"rank {rank} needs {own:.3g} s a step for its {'data' if waits else 'work'}, the others {others:.3g} s"
     last = tuple(e.place for e in late[-2:])
     return observed(
         late[0].place, "slow-rank", text, fields, last, late[0].time, rank if isinstance(rank, int) else None
@@ -53,4 +57,4 @@ def _loses(report: Event, steps: list[Step]) -> bool:
     near = sorted(steps, key=lambda s: abs(s.line - report.line))[:3]
     step_ms = median([(s.step_time_s or 0.0) * 1000 for s in near])
     slowest, others = float(str(report.fields["slowest_ms"])), float(str(report.fields["others_ms"]))
-    return slowest > _TIMES * others and slowest - others > _SHARE * step_ms > 0
+    return slowest > _TIMES[report.kind] * others and slowest - others > _SHARE * step_ms > 0

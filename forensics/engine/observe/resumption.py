@@ -27,7 +27,7 @@ def observe(seen: Seen) -> Iterator[Event]:
     earlier = _by_counter([s for s in seen.steps if s.series == "train" and not seen.is_current(s.path)])
     for keys, steps in _by_counter(timeline.placed(seen.current_steps())).items():
         first = steps[0]
-        before = [s for s in earlier.get(keys, ()) if (s.step or 0) <= (first.step or 0)][-WINDOW:]
+        before = [s for s in earlier.get(keys, ()) if _at(s) <= _at(first)][-WINDOW:]
         if len(before) < LEVEL_RECORDS or len(steps) < 2 * STAYED or not _goes_on(first, before[-1], steps[1]):
             continue
         losses = [s.loss or 0.0 for s in before]
@@ -42,22 +42,29 @@ def observe(seen: Seen) -> Iterator[Event]:
             "loss_before": round(level, 4),
             "loss_after": round(median(after), 4),
         }
-        text = f"resumed at step {first.step} with a loss of {after[0]:.3g}, where the try before it had {level:.3g}"
+        where = f"step {first.step}" if first.step is not None else f"epoch {first.epoch:.3g}"
+        text = f"resumed at {where} with a loss of {after[0]:.3g}, where the try before it had {level:.3g}"
         also = (place_of(steps[1]), place_of(before[-1]))
         yield observed(place_of(first), "loss-spike", text, fields, also, first.time, first.rank, first.lane)
         return
 
 
+def _at(step: Step) -> float:
+    """Return how far training was: its step, or where none is told, its epoch and part of one."""
+    return float(step.step if step.step is not None else step.epoch or 0.0)
+
+
 def _by_counter(steps: list[Step]) -> dict[tuple[str, ...], list[Step]]:
-    """Group records with a step and a finite loss by the names of their numbers: losses of one kind alone compare."""
+    """Group records with a place and a finite loss by the names of their numbers: losses of one kind alone compare."""
     groups: dict[tuple[str, ...], list[Step]] = defaultdict(list)
     for step in steps:
-        if step.step is not None and step.loss is not None and math.isfinite(step.loss):
+        counted = step.step is not None or step.epoch is not None
+        if counted and step.loss is not None and math.isfinite(step.loss):
             groups[step.keys].append(step)
     return groups
 
 
 def _goes_on(first: Step, last: Step, second: Step) -> bool:
     """Tell whether the first record is of a resumed run, a few records at most beyond what the earlier try reached."""
-    apart = max(1, (second.step or 0) - (first.step or 0))
-    return (first.step or 0) > apart and (first.step or 0) - (last.step or 0) <= 3 * apart
+    apart = max(1.0 if first.step is not None else 0.0, _at(second) - _at(first))
+    return _at(first) > apart > 0 and _at(first) - _at(last) <= 3 * apart

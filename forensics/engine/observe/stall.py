@@ -16,6 +16,7 @@ from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import outcome
 from forensics.engine.seen import Seen
 from forensics.model import Event, Evidence, Source, Step, Value
+from forensics.sources.names import is_note
 from forensics.text.lazy import lazy
 
 HELD_BYTES = 1 << 30
@@ -139,9 +140,9 @@ def _held(seen: Seen) -> Iterator[Event]:
     end = outcome(seen)
     if seen.current_steps() or end.good or end.bad or end.signal is not None:
         return
-    if any(True for _ in seen.said("exception")):
+    if any(not is_note(e.path) for e in seen.said("exception")):
         return
-    log = next((s for s in seen.logs() if s.bytes and s.kind not in PANES), None)
+    log = next((s for s in seen.logs() if s.kind not in PANES and not is_note(s.path)), None)
     spoken = [line for line in seen.tails.get(log.path, ()) if line.text.strip()] if log else []
     if log is None or not spoken or log.lines > MOST_LINES or any(_SERVES.search(line.text) for line in spoken):
         return

@@ -12,6 +12,7 @@ here-document ...) are read as the scripts that they are. Events:
 - `environment`, `session`, `time-limit` (limit_s), `include` (missing_path)
 - `masked-status`: a pipeline whose status is not the run's; `tail-window` (tail_lines)
 - the hazards that `hazards` lists
+- `says`: what the script itself prints, as far as it is known before it runs (text)
 - `unread`: what of the script was too much to read (the message says it); a note, not evidence
 """
 
@@ -21,8 +22,10 @@ from collections.abc import Iterator
 
 from forensics.model import Context, Event, Value
 from forensics.parsers.launch_script.hazards import hazards
+from forensics.parsers.launch_script.makefile import is_makefile, recipes
 from forensics.parsers.launch_script.promises import promises
 from forensics.parsers.launch_script.record import RunRecord
+from forensics.parsers.launch_script.sayings import says
 from forensics.parsers.launch_script.scopes import Found, Script, read
 from forensics.parsers.launch_script.training import settings
 
@@ -38,8 +41,11 @@ class LaunchScript:
 
     def parse(self, data: bytes, context: Context) -> Iterator[Event]:
         """Yield what the script promises and endangers, in the order of its lines."""
-        script = read(data.decode("utf-8", "replace"), {k: str(v) for k, v in context.hints.items()})
-        found = [*promises(script), *settings(script), *hazards(script)]
+        text = data.decode("utf-8", "replace")
+        if is_makefile(context.source.path):
+            text = recipes(text)
+        script = read(text, {k: str(v) for k, v in context.hints.items()})
+        found = [*promises(script), *settings(script), *hazards(script), *says(script)]
         told: list[Found] = []
         for line, kind, fields in sorted(found, key=lambda f: f[0]):
             if len(told) == MOST_EVENTS:

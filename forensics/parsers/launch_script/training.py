@@ -23,6 +23,8 @@ from forensics.text.shell import Command
 
 MOST_BEFORE = 50
 """Changes of folder before a command, in one shell, that its start by hand repeats: the nearest."""
+_INNER = lazy(r"(?:python[\d.]*|torchrun) \S")
+"""A word that is itself a command, which a launcher of its own kind starts on each machine: DGL's `launch.py`."""
 _NUMBER = lazy(r"-?\d{1,18}$")
 _DURATION = lazy(r"(?P<n>\d+(?:\.\d+)?)(?P<unit>[smhd]?)$")
 _CLOCK = lazy(r"(?:(?P<d>\d+)-)?(?P<h>\d+)(?::(?P<m>\d+))?(?::(?P<s>\d+))?$")
@@ -36,6 +38,8 @@ def settings(script: Script) -> Iterator[Found]:
     for _, command in script.all():
         if trains(command):
             yield command.line, "command", arguments(bare(command))
+            for inner in (word for word in command.words[1:] if _INNER.match(word)):
+                yield command.line, "command", arguments(tuple(inner.split()))
         if command.environment:
             yield command.line, "environment", _hidden(dict(command.environment))
         if command.name in {"export", "declare"}:
