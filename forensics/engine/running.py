@@ -1,20 +1,26 @@
-"""Whether a service is at work: as systemd, a container engine or Kubernetes says beside its log."""
+"""Whether a run is at work: as systemd, a container engine, Kubernetes or a look at its GPUs says beside its log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
+from forensics import timeline
 from forensics.engine.seen import Seen
 from forensics.model import Event, Source, Value
 from forensics.text.lazy import lazy
 
-ACTIVE, UP, READY = "active (running)", "Up", "Running"
-WORKING = {ACTIVE: "systemd", UP: "the container engine", READY: "Kubernetes"}
+ACTIVE, UP, READY, BUSY = "active (running)", "Up", "Running", "busy GPUs"
+WORKING = {ACTIVE: "systemd", UP: "the container engine", READY: "Kubernetes", BUSY: "nvidia-smi"}
 """What says so, and who says it."""
 _CLOSE = 50
 """Lines from the end of a log in which a server has answered."""
 _SLACK_S = 120.0
+_BUSY_PERCENT = 50
+_LOOKS = 2
+"""Snapshots that somebody made by hand; a series of them may have ended with the machine itself."""
+_RHYTHM = 20
+"""Steps that may pass between the last words of a log and the look at its GPUs."""
 _TRAINS = lazy(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|composer|train\w{0,10})\b")
 _PARTED = lazy(r"[^a-z0-9]+")
 _COMMON = frozenset({"train", "training", "trainer", "logs", "stdout", "stderr", "output", "container", "docker"})
@@ -27,7 +33,25 @@ _ANSWERED = lazy(
 
 def at_work(seen: Seen) -> list[str]:
     """Return in the words of who says so that the service is running whose log this is; nothing where none does."""
-    return [*_units(seen), *_contained(seen)]
+    return [*_units(seen), *_contained(seen), *_looked_at(seen)]
+
+
+def _looked_at(seen: Seen) -> Iterator[str]:
+    """Say that the GPUs were busy when somebody looked, just after a training or a server had last spoken."""
+    looks = list(seen.said("nvidia-smi", "snapshot"))
+    last = looks[-1].time if 0 < len(looks) <= _LOOKS else None
+    loads = looks[-1].fields.get("utilization") if looks else None
+    if last is None or not isinstance(loads, tuple):
+        return
+    if not all(isinstance(load, int | float) and load >= _BUSY_PERCENT for load in loads):
+        return
+    steps = seen.current_steps()
+    rhythm = timeline.gaps(steps)
+    fresh = max(_SLACK_S, _RHYTHM * rhythm.median_s) if rhythm else _SLACK_S
+    trained = {step.path for step in steps}
+    for log in seen.logs():
+        if log.ended is not None and 0 <= last - log.ended <= fresh and (log.path in trained or _serves(seen, log)):
+            yield BUSY
 
 
 def _units(seen: Seen) -> Iterator[str]:

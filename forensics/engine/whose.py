@@ -57,6 +57,8 @@ class Whose:
             return False
         if _pid(event) in self._others:
             return True
+        if event.kind == "oom-kill" and self._named and _pid(event) not in self._named and not _trains(event):
+            return True  # the shell names the process that was killed, and this was another program
         pids, span = self._said
         if _pid(event) in pids:
             return False  # the same process: whatever the clocks say, it is ours
@@ -104,6 +106,12 @@ class Whose:
         for event in self._seen.said("host", "command"):
             typed[event.path][event.line] = event.message
         return typed
+
+    @cached_property
+    def _named(self) -> frozenset[Value]:
+        """Return the processes of which the shell or the launcher says that a signal ended them."""
+        told = (*self._seen.said("shell", "signalled"), *self._seen.said("torchrun"))
+        return frozenset(pid for e in told if (pid := _pid(e)) is not None)
 
     @cached_property
     def _jobs(self) -> frozenset[str]:
@@ -177,6 +185,12 @@ class Whose:
 
 def _pid(event: Event) -> Value:
     return event.pid if event.pid is not None else event.fields.get("pid")
+
+
+def _trains(event: Event) -> bool:
+    """Tell whether the kernel's name of a process may be that of a training or of a worker of one."""
+    name = str(event.fields.get("comm") or "python")
+    return _TRAINS.search(name) is not None or "pt_" in name
 
 
 def _kin(one: str, other: str) -> bool:

@@ -50,6 +50,7 @@ LINE_PARSERS: tuple[LineParser, ...] = (
     usage.PARSER,
     step_status.PARSER,
     reported_status.PARSER,
+    reported_status.ASKED,
     rank_times.PARSER,
     python_warning.PARSER,
     python_exception.PARSER,

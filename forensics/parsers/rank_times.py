@@ -4,12 +4,17 @@
       batch-generator:
          rank  0: 27.37
          rank  1: 1851.93
+      forward_backward:
+        Min: 293.84ms, Max: 435.26ms, Avg: 314.36ms, Slowdown: 1.48x
+        Rank 0: 295.07ms
     | MnRtt/Rnk: 3340.69ms/11 | ... | MnDRtt/Rnk: 14.71ms/10 | MxDRtt/Rnk: 1738.68ms/11 | ...
 
-Event `data-times` (rank, slowest_ms, others_ms), which stands at the slowest rank. `others_ms` is
-the median of the others, or the least where no more is told. Times of sections in which ranks
-wait for each other say nothing of who is slow, and are not read. Sources: Megatron-LM
-megatron/core/timers.py (`--timing-log-option all`) and megatron/core/utils.py (StragglerDetector).
+Events `data-times` and `work-times` (rank, slowest_ms, others_ms, section of the work), which
+stand at the slowest rank. `others_ms` is the median of the others, or the least where no more is
+told. Times of sections in which ranks wait for each other say nothing of who is slow, and are not
+read. Sources: Megatron-LM megatron/core/timers.py (`--timing-log-option all`) and
+megatron/core/utils.py (StragglerDetector); FlagScale's straggler report, whose sections are timed
+on each rank by itself.
 """
 
 from __future__ import annotations
@@ -17,12 +22,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from statistics import median
 
-from forensics.model import Context, Event, Hears, Record
+from forensics.model import Context, Event, Hears, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
 _SECTION = lazy(r"\s{1,12}(?:batch-generator|get-batch):\s*$")
 _ROW = lazy(r"\s{1,16}rank {1,8}(?P<rank>\d{1,7}): (?P<ms>\d{1,12}\.\d{1,4})\s*$")
+_WORK = lazy(r"\s{1,16}Min: \d{1,12}\.\d{1,4}ms, Max: \d{1,12}\.\d{1,4}ms, ")
+_WORK_ROW = lazy(r"\s{1,16}Rank (?P<rank>\d{1,7}): (?P<ms>\d{1,12}\.\d{1,4})ms\s*$")
+_LONGEST = 60
 _DETECTED = lazy(
     r"\bMnDRtt/Rnk: (?P<least>\d{1,12}\.\d{1,4})ms/\d{1,7} "
     r"\| MxDRtt/Rnk: (?P<most>\d{1,12}\.\d{1,4})ms/(?P<rank>\d{1,7})\b"
@@ -33,34 +41,40 @@ class RankTimes:
     """See the module's text."""
 
     speaker = "timers"
-    triggers = ("batch-generator:", "get-batch:", "MxDRtt/Rnk: ")
+    triggers = ("batch-generator:", "get-batch:", "MxDRtt/Rnk: ", "ms, Slowdown: ")
     follow = 130
     hears: Hears = "blocks"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield one event a table, and one a line of the detector."""
         rows: list[tuple[float, int, Record]] | None = None
+        kind, form, above, section = "data-times", _ROW, "", ""
         for record in records:
-            row = _ROW.match(record.text) if rows is not None and not record.line.gap else None
+            row = form.match(record.text) if rows is not None and not record.line.gap else None
             if row is not None and rows is not None:
                 rows.append((float(row["ms"]), int(row["rank"]), record))
                 continue
             if rows:
-                yield from _slowest(rows, context)
-            rows = [] if _SECTION.match(record.text) else None
+                yield from _slowest(kind, section, rows, context)
+            work = _WORK.match(record.text) is not None
+            rows = [] if work or _SECTION.match(record.text) else None
+            kind, form = ("work-times", _WORK_ROW) if work else ("data-times", _ROW)
+            section, above = above if work else "", record.text.strip(" :")[:_LONGEST]
             if "MxDRtt" in record.text and (found := _DETECTED.search(record.text)):
                 fields = {"slowest_ms": float(found["most"]), "others_ms": float(found["least"])}
                 yield quote("timers", "data-times", [record], context, {"rank": int(found["rank"]), **fields})
         if rows:
-            yield from _slowest(rows, context)
+            yield from _slowest(kind, section, rows, context)
 
 
-def _slowest(rows: list[tuple[float, int, Record]], context: Context) -> Iterator[Event]:
+def _slowest(kind: str, section: str, rows: list[tuple[float, int, Record]], context: Context) -> Iterator[Event]:
     most, rank, record = max(rows, key=lambda row: row[0])
     others = [ms for ms, other, _ in rows if other != rank]
     if others:
-        fields = {"rank": rank, "slowest_ms": most, "others_ms": round(median(others), 2)}
-        yield quote("timers", "data-times", [record], context, fields)
+        fields: dict[str, Value] = {"rank": rank, "slowest_ms": most, "others_ms": round(median(others), 2)}
+        if section:
+            fields["section"] = section
+        yield quote("timers", kind, [record], context, fields)
 
 
 PARSER = RankTimes()

@@ -6,6 +6,8 @@
     [launch.py:325:sigkill_handler] ['/usr/bin/python', ...] exits with return code = 1
     Global rank 5 (PID 69) exited with code -6
     exit_status  137                                  (qacct of Grid Engine; PBS: Exit_status = 271)
+    user@host:~$ echo $?                              (in a log, below what the program printed)
+    0
 
 Events: `reported` where a line says nothing else (of the whole program), `reported-part` where
 it is about one process or part of a longer line; field exit_code. Sources: deepspeed
@@ -21,7 +23,7 @@ from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
 _WHOLE = lazy(
-    r"\W{0,6}(?:[\w./-]{1,80}: )?(?:[A-Za-z]{1,20} ){0,4}?(?:with )?"
+    r"\W{0,6}(?:[\w./-]{1,80}: )?(?:[A-Za-z]{1,20},? ){0,6}?(?:with )?"
     r"(?:(?:[Ee]xit|[Rr]eturn)[ _-]?(?:code|status)(?: is| was)?|EXIT_?(?:CODE|STATUS)|exit|rc|ret|returncode)"
     r"\s{0,4}[ =:]\s{0,4}(?P<code>-?\d{1,3})\W{0,4}(?:at .{0,40})?",
 )
@@ -32,6 +34,10 @@ _PART = lazy(
 _UNIT = lazy(r"\s*Main PID: \d{1,10}(?: \([^)]{1,60}\))? \(code=exited, status=(?P<code>\d{1,3})(?:/\w{1,20})?\)\s*")
 _ABOUT_OTHERS = lazy(r"\b(?:if|when|expected?|should|non-?zero|pip|git|wget|curl|conda|make|npm|retry\w*|warning)\b")
 _LONGEST = 400
+_ASKED = lazy(r".{1,200}[$#%>] ?echo \$\?\s*")
+_ANSWER = lazy(r"\s*(?P<code>\d{1,3})\s*")
+_LOGS = frozenset({"training-log", "slurm-log"})
+"""Kinds in which a prompt follows what a program printed; in a session it may follow any command."""
 
 
 class ReportedStatus:
@@ -61,4 +67,22 @@ class ReportedStatus:
             yield quote("status", kind, [record], context, {"exit_code": code})
 
 
+class AskedStatus:
+    """What somebody asked the shell for, below a program's output."""
+
+    speaker = "status"
+    triggers = ("echo $?",)
+    follow = 1
+    hears: Hears = "blocks"
+
+    def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
+        """Yield one event an answer."""
+        asked = False
+        for record in records:
+            if asked and (answer := _ANSWER.fullmatch(record.text)):
+                yield quote("status", "reported", [record], context, {"exit_code": int(answer["code"])})
+            asked = context.source.kind in _LOGS and _ASKED.fullmatch(record.text) is not None
+
+
 PARSER = ReportedStatus()
+ASKED = AskedStatus()

@@ -97,3 +97,21 @@ def test_a_mute_job_whose_time_was_over_ended_of_that() -> None:
     """Nobody was misled by its silence."""
     files = {name: text.format(why=" DUE TO TIME LIMIT") for name, text in MUTE.items()}
     assert root(analyse(**files)) == "scheduler.time-limit"
+
+
+def test_a_monitor_in_a_session_shows_the_run_at_work() -> None:
+    """`nvidia-smi dmon`, typed by hand: the same columns as in a file of its own."""
+    dmon = """me@ws3:~$ date
+Sat Nov 29 12:40:00 UTC 2026
+me@ws3:~$ nvidia-smi dmon -c 2 -s pum
+# gpu    pwr  gtemp  mtemp     sm    mem    enc    dec    jpg    ofa     fb   bar1   ccpm
+# Idx      W      C      C      %      %      %      %      %      %     MB     MB     MB
+    0    437     71      -     97     61      0      0      0      0  21877     16      0
+    0    441     71      -     98     62      0      0      0      0  21877     16      0
+me@ws3:~$
+"""
+    idle = dmon.replace(" 97     61", "  0      0").replace(" 98     62", "  0      0").replace("21877", "    0")
+    found = [
+        {f.id for f in analyse(train_log="step 1/9 | loss 2.0\n", host_txt=text).findings} for text in (dmon, idle)
+    ]
+    assert ["gpu.all-idle" in ids for ids in found] == [False, True]

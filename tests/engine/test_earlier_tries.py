@@ -72,6 +72,16 @@ def test_a_resume_at_its_level_and_a_new_beginning_are_no_jump(level: float, fir
     assert root(resumed(level, first=first)) is None
 
 
+@pytest.mark.parametrize(("level", "cause"), [(9.0, "train.loss-spike"), (4.3, None)])
+def test_a_resume_that_counts_its_place_in_epochs_only(level: float, cause: str | None) -> None:
+    """The trainer of transformers prints no step beside its losses."""
+    record = "{{'loss': {loss:.4f}, 'grad_norm': 1.0, 'learning_rate': 1e-05, 'epoch': {epoch:.4f}}}\n"
+    first = "".join(record.format(loss=5 - n * 0.01, epoch=n * 0.0033) for n in range(1, 81))
+    later = "".join(record.format(loss=level - n * 0.001, epoch=n * 0.0033) for n in range(81, 141))
+    done = "{'train_runtime': 6920.0, 'train_loss': 6.4, 'epoch': 0.46}\n"
+    assert root(analyse(part1_log=first + done, part2_log=later + done)) == cause
+
+
 LISTING = """$ ls -l --time-style=full-iso *.log
 -rw-rw-r-- 1 u u 3216 {old} north.log
 -rw-rw-r-- 1 u u    0 {new} south.log

@@ -185,3 +185,52 @@ def test_a_full_epoch_is_no_end_where_more_were_planned(form: str) -> None:
     assert report(log(12)).verdict == "unknown"
     assert report(log(12) + saved).verdict == "unknown"
     assert report(log(30) + saved).verdict == "healthy"
+
+
+RAY = "".join(f"(TaskRunner pid=20114) step:{n} - actor/pg_loss:0.01{n} - actor/grad_norm:0.1\n" for n in range(1, 21))
+SCORER = """(WorkerDict pid=25019, ip=10.0.4.250) Traceback (most recent call last):
+(WorkerDict pid=25019, ip=10.0.4.250)   File "/tmp/tmpq01.py", line 7, in <module>
+(WorkerDict pid=25019, ip=10.0.4.250)     print(solve(int(input())))
+(WorkerDict pid=25019, ip=10.0.4.250) ValueError: invalid literal for int() with base 10: '3 4'
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "verdict"), [("Job 'raysubmit_n2bF4V7i' succeeded\n", "healthy"), ("", "failed")], ids=["ended", "open"]
+)
+def test_a_worker_that_reports_no_progress_and_raised_once(end: str, verdict: str) -> None:
+    """A program that a worker scored raised; the trainer, another process, went on to the end of the job."""
+    lines = RAY.splitlines(keepends=True)
+    assert report("".join([*lines[:8], SCORER, *lines[8:]]) + end).verdict == verdict
+
+
+EVENTS = """LAST SEEN   TYPE      REASON                OBJECT                     MESSAGE
+39m         Warning   NodeNotReady          pod/gemma2b-0-1-77abz      Node is not ready
+35m         Normal    TaintManagerEviction  pod/gemma2b-0-1-77abz      Marking for deletion Pod default/gemma2b-0-1-77abz
+"""
+COMPLETED = "2m          Normal    AllJobsCompleted      jobset/gemma2b             jobset completed successfully\n"
+
+
+def test_a_node_that_was_lost_and_replaced() -> None:
+    """The controller says that all its jobs completed; without that word the node is why the run stands where it does."""
+    log = "".join(f"completed step: {n}, seconds: 1.9, loss: 2.{n}\n" for n in range(10, 60))
+    assert report(log, **{"events.txt": EVENTS + COMPLETED}).verdict == "healthy"
+    lost = report(log, **{"events.txt": EVENTS}).root
+    assert lost is not None
+    assert lost.id.startswith("scheduler.")
+
+
+@pytest.mark.parametrize(
+    ("tail", "verdict"),
+    [
+        ("(base) root@ip-172-31-18-125:/tests# echo $?\n0\n", "healthy"),
+        ("(base) root@ip-172-31-18-125:/tests# echo $?\n1\n", "failed"),
+        ("all tasks finished, job rc=0\n", "healthy"),
+        ("all tasks finished, job rc=3\n", "failed"),
+        ("", "unknown"),
+    ],
+)
+def test_a_status_that_was_asked_for_below_the_output(tail: str, verdict: str) -> None:
+    """In a log a prompt follows what the program printed."""
+    log = "".join(f"[{n}]\ttrain-error:0.0{n}\n" for n in range(30))
+    assert report(log + tail).verdict == verdict

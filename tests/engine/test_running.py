@@ -158,3 +158,32 @@ def test_a_training_container_that_has_ended_tells_its_status(status: str, verdi
         .replace("exp_spot2", "db")
     )
     assert analyse(run_other_log=TRAINED, ps_txt=base).run.exit_code is None
+
+
+LOOK = """{at}
+| NVIDIA-SMI 580.159.03   Driver Version: 580.159.03   CUDA Version: 13.0 |
+|=======================+======================+======================|
+|   0  NVIDIA H200   On  |   00000000:0F:00.0 Off |   0 |
+| N/A   51C    P0   576W /  700W | 71713MiB / 143771MiB |     {load}%      Default |
+"""
+TRAINS = "".join(f"2025-07-07 00:{n:02}:44,000 INFO train: step {n}/900 loss {3 - n / 100:.2f}\n" for n in range(50))
+
+
+@pytest.mark.parametrize(
+    "log", [TRAINS, "".join(SERVES.replace("INFO 07-07", "INFO 2025-07-07"))], ids=["trains", "serves"]
+)
+@pytest.mark.parametrize(
+    ("at", "load", "looks", "verdict"),
+    [
+        ("Mon Jul  7 00:52:30 2025", 97, 1, "healthy"),
+        ("Mon Jul  7 00:52:30 2025", 0, 1, "unknown"),
+        ("Mon Jul  7 09:12:30 2025", 97, 1, "unknown"),
+        ("Mon Jul  7 00:20:30 2025", 97, 1, "unknown"),
+        ("Mon Jul  7 00:52:30 2025", 97, 9, "unknown"),
+    ],
+    ids=["just after", "idle", "long after", "before", "a series"],
+)
+def test_busy_gpus_just_after_the_last_words(log: str, at: str, load: int, looks: int, verdict: str) -> None:
+    """Somebody looked, and it worked. A series of looks may have ended with the machine, and a hang spins for long."""
+    found = analyse(vllm_log=log, nvidia_smi_txt=LOOK.format(at=at, load=load) * looks)
+    assert found.verdict == verdict

@@ -259,3 +259,20 @@ def test_the_daemon_of_a_node_speaks_of_every_job_there() -> None:
     assert (ours.root.id if ours.root else None, ours.verdict) == ("capture.log-missing", "failed")
     well = {"sacct.txt": ASKED.format(state="COMPLETED      0:0"), "train.log": steps(1, 60)}
     assert root({**well, "slurmd.log": SLURMD.format(job=41890)}) is None
+
+
+@pytest.mark.parametrize(
+    ("killed", "comm", "cause"),
+    [
+        (30112, "fsl_glm", "host.killed-signal"),
+        (30112, "python", "memory.host-oom-kill"),
+        (30112, "pt_data_worker", "memory.host-oom-kill"),
+        (4727, "fsl_glm", "memory.host-oom-kill"),
+    ],
+)
+def test_the_kernel_killed_another_program_than_the_shell_reports(killed: int, comm: str, cause: str) -> None:
+    """The shell names pid 4727. A worker of the training has a pid of its own, another program is another's."""
+    log = "".join(f"step {n}/90 loss {3 - n / 100:.2f}\n" for n in range(40))
+    shell = "/var/spool/slurmd/job603995/slurm_script: line 9:  4727 Killed                  python train.py\n"
+    kernel = f"[Mon Jul 10 16:02:11 2017] Out of memory: Killed process {killed} ({comm}) total-vm:1kB, anon-rss:1kB, file-rss:0kB\n"
+    assert root({"slurm-603995.out": log + shell, "dmesg.txt": kernel}) == cause

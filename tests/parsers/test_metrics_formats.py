@@ -218,6 +218,7 @@ ROWS: list[tuple[str, str, dict[str, Any]]] = [
     ("Composer, loss", "\t Train loss/train/total: 10.7538", {"step": None, "loss": 10.7538}),
     ("Composer, gradient", "\t Train l2_norm/grad/global: 0.4511", {"grad_norm": 0.4511}),
     ("Coqui, heading", "   --> STEP: 7/48 -- GLOBAL_STEP: 2000150", {"step": 2000150}),
+    ("Coqui 0.22, heading", "   --> TIME: 2024-09-03 21:16:10 -- STEP: 150/746 -- GLOBAL_STEP: 150", {"step": 150}),
     ("Coqui, loss", "     | > loss_mel: 17.40210  (18.03355)", {"loss": 17.4021, "keys": ("loss_mel",)}),
     ("Stable-Baselines3", "|    total_timesteps      | 57344      |", {"step": 57344}),
     ("Stable-Baselines3, loss", "|    loss                 | 0.0412     |", {"loss": 0.0412}),

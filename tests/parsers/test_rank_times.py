@@ -17,6 +17,24 @@ TABLE = """ times across ranks (ms):
      rank  2: 19.15
  iteration       70/  120000 | elapsed time per iteration (ms): 4021.2 |
 """
+SECTIONS = """=== Straggler Report at Step 70 ===
+
+Section Timings (ms):
+
+  optimizer:
+    Min: 9.24ms, Max: 10.04ms, Avg: 9.65ms, Slowdown: 1.09x
+    Rank 0: 10.04ms
+    Rank 1: 9.24ms
+
+  forward_backward:
+    Min: 293.84ms, Max: 435.26ms, Avg: 314.36ms, Slowdown: 1.48x
+    Rank 0: 295.07ms
+    Rank 1: 435.26ms
+    Rank 2: 293.84ms
+
+GPU Performance Scores (higher=faster):
+  Rank 0 (node1): 3.3891
+"""
 DETECTED = "| MnRtt/Rnk: 3340.69ms/11 | MxRtt/Rnk: 5079.37ms/6 | MnDRtt/Rnk: 14.71ms/10 | MxDRtt/Rnk: 1738.68ms/11 |"
 
 
@@ -39,6 +57,15 @@ def test_the_detector_tells_least_and_most() -> None:
     assert dict(event.fields) == {"rank": 11, "slowest_ms": 1738.68, "others_ms": 14.71}
 
 
+def test_a_report_of_sections_tells_of_each() -> None:
+    """Scores of another kind below it are no times."""
+    told = [dict(event.fields) for event in parse(PARSER, SECTIONS)]
+    assert told == [
+        {"rank": 0, "slowest_ms": 10.04, "others_ms": 9.24, "section": "optimizer"},
+        {"rank": 1, "slowest_ms": 435.26, "others_ms": 294.45, "section": "forward_backward"},
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -57,4 +84,5 @@ def test_look_alikes_stay_silent(text: str) -> None:
 def test_the_laws_hold() -> None:
     """However the text is cut."""
     check_laws(PARSER, TABLE)
+    check_laws(PARSER, SECTIONS)
     check_laws(PARSER, DETECTED)

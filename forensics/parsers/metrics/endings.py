@@ -3,7 +3,7 @@
 A `weak` ending proves little alone: a bare `done` may close any part of a program, and
 wandb prints its summary after a crash too. Source: transformers, Lightning, torchrun,
 Megatron-LM, fairseq, torchtitan, axolotl, ultralytics, detectron2, DeiT, Caffe, CatBoost,
-uvicorn (vLLM, SGLang), wandb, timm, Determined.
+uvicorn (vLLM, SGLang), wandb, timm, Determined, Ray.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ TRIGGERS = (
     "train_runtime", "train metrics", "Trainer.fit` stopped", "exits successfully", "xiting program",
     "wandb: Run summary", "wandb: Synced", "arly stopping", "Signaling Trainer to stop", "eached max",
     "eached the max", "max_steps", "xperiment ", "ll done", "DONE", "Done", "done", "Job succeeded",
+    "' succeeded",
     "results aggregated", " TERMINATED", "raining of ", "the tuning loop", "zero exit code", "*** Best metric",
     "Best metric: ", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ", "restart_count=",
     "will restart worker group", "Restarting worker group", "ttempt ",
@@ -67,6 +68,8 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     ),
     (lazy(r"\bTraining of [\w./-]{1,60}(?: model)? complete\b"), "simpletransformers"),
     (lazy(r"\bProcess \d{1,10} exits successfully"), "deepspeed"),
+    (lazy(r"^Job '[\w-]{1,80}' succeeded\s*$"), "ray"),
+    (lazy(r"\[Ray(?:XGBoost|LightGBM)\] Finished \w{1,12} training\b"), "ray"),
     (lazy(r"^(?:section_end:\S{1,80}\s?)?Job succeeded\s*$"), "gitlab"),
     (lazy(r"\bLAUNCH INFO \S{1,12} \S{1,14} Pod completed\b|^Pod completed$"), "paddle"),
     (lazy(r"\bexited successfully with a zero exit code\b"), "determined"),

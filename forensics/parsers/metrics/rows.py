@@ -3,7 +3,7 @@ r"""Progress in rows: one number a line under a heading, and the tables of boost
     [batch=16/4800]:                                  Composer
              Train loss/train/total: 10.7538
     |    total_timesteps      | 57344      |          Stable-Baselines3
-       --> STEP: 7/48 -- GLOBAL_STEP: 2000150         Coqui
+       --> TIME: 2024-09-03 21:16:10 -- STEP: 7/48 -- GLOBAL_STEP: 2000150         Coqui
          | > loss_mel: 17.40210  (18.03355)
     ========== Step 63/400 ==========                 NeMo RL
       • Loss: 1.4561
@@ -42,6 +42,9 @@ _BOOSTER = lazy(
 _CATBOOST = lazy(r"\s{0,4}(\d{1,9}):\s{1,8}(?P<rest>(?:learn|test): .{0,2000})")
 _ENGINE = lazy(rf"Avg generation throughput: ({NUMBER}) tokens/s|gen throughput \(token/s\): ({NUMBER})", re.ASCII)
 _LEARNING = lazy(r"\W{0,40}Learning iteration (\d{1,12})/(\d{1,12})\W{0,40}$")
+_COQUI_STEP = lazy(
+    r"\s{0,8}--> (?:TIME: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d -- )?STEP: \d{1,12}/\d{1,12} -- GLOBAL_STEP: (\d{1,12})\s*$"
+)
 _RULED = lazy(
     r"\s{0,4}[=*#~─━-]{3,60}\s{0,4}(?:[Tt]raining )?(?:[Ss]tep|STEP|Iter(?:ation)?|ITER(?:ATION)?):? {1,2}"
     r"(\d{1,12}) ?(?:/|of) ?(\d{1,12})[\s=*#~─━-]{0,80}$",
@@ -73,6 +76,8 @@ def read(text: str) -> Values | None:
 def _heading(text: str) -> Values | None:
     if at := _LOSS_AT.match(text):
         return {"step": whole(at[1]), "loss": number(at[2]), "keys": ("loss_at_step",)}
+    if at := _COQUI_STEP.match(text):
+        return {"step": whole(at[1]), "keys": ("GLOBAL_STEP",)}
     found = _BATCH.match(text) or _LEARNING.match(text) or _RULED.match(text)
     if found is None:
         return None

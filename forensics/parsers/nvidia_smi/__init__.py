@@ -73,6 +73,7 @@ class NvidiaSmiErrors:
         "memory.used [MiB]",
         "utilization.gpu [%]",
         "used_gpu_memory [MiB]",
+        "# gpu  ",
     )
     follow = 160
     hears: Hears = "blocks"
@@ -89,7 +90,7 @@ def _listen(records: Iterable[Record], context: Context) -> Iterator[Event]:
     before: list[Record] = []  # the two lines above: a table's date and its border
     for record in records:
         text = record.text
-        if shown and (record.line.gap or not _continues(text, csv=reader is rows.read)):
+        if shown and (record.line.gap or not _continues(text, reader)):
             yield from _embedded(reader, shown, context)
             shown = []
         if shown:
@@ -98,6 +99,8 @@ def _listen(records: Iterable[Record], context: Context) -> Iterator[Event]:
             reader, shown = table.read, [*_above(before), record]
         elif record.level is None and "[" in text and rows.is_header(text):
             reader, shown = rows.read, [record]
+        elif text.startswith("# gpu ") and ("pwr" in text or " sm " in text):
+            reader, shown = monitor.read, [record]
         elif record.level is None and (problem := complaint(text)):
             topic, facts = problem
             yield quote("nvidia-smi", kind_of(topic), [record], context, {"topic": topic, **facts})
@@ -116,9 +119,11 @@ def _heads(record: Record) -> bool:
     return record.text.startswith("+-") or (record.time is not None and not record.text.strip())
 
 
-def _continues(text: str, *, csv: bool) -> bool:
+def _continues(text: str, reader: _Reader) -> bool:
     """Tell whether a line belongs to the table (or to the rows) above it."""
-    if csv:
+    if reader is monitor.read:
+        return text.startswith("#") or text.strip()[:1].isdigit()
+    if reader is rows.read:
         return rows.is_row(text)
     return text.lstrip()[:1] in {"|", "+", ""}
 

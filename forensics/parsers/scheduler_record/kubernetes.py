@@ -26,6 +26,8 @@ _SECONDS = {"y": 365 * 86400, "d": 86400, "h": 3600, "m": 60, "s": 1}
 _TELLING = frozenset({"Preempted", "Evicted", "TaintManagerEviction", "NodeShutdown"})
 """Reasons of events that Kubernetes files as Normal, though they end the pod."""
 _STARTED = frozenset({"Scheduled", "Pulled", "Created", "Started"})
+_DONE = frozenset({"AllJobsCompleted", "PyTorchJobSucceeded", "JobSucceeded", "TFJobSucceeded", "MPIJobSucceeded"})
+"""Reasons of events of a controller whose job came to its end, whatever became of single pods on the way."""
 _WAITED = ("FailedScheduling", "FailedMount", "FailedCreatePodSandBox", "Failed to pull", "Back-off pulling")
 """What warnings say that a pod's start answers: it waited, and then ran."""
 _DISRUPTED = lazy(
@@ -209,6 +211,8 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
                 yield tell("pod-listed", lines, at, at, fields, context)
             elif not pods and row.get("reason") in _STARTED:
                 started = True
+            elif not pods and row.get("reason") in _DONE:
+                yield tell("pod-state", lines, at, at, {"state": "Succeeded", "reason": row["reason"]}, context)
             elif not pods and (row.get("type") == "Warning" or row.get("reason") in _TELLING):
                 fields = {"reason": row.get("reason"), "object": row.get("object"), "message": row.get("message")}
                 waited = any(words in line for words in _WAITED)
