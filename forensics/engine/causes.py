@@ -31,6 +31,8 @@ RECOVERED_AFTER = 2
 """Progress records of the same rank after a fault that make it a recovered one."""
 OTHERS_WENT_ON = 5
 """Progress records of the other ranks after a fault of one that reports none: they could not go on without it."""
+_SENT = frozenset({"scheduler.cancelled", "host.killed-signal"})
+"""How tasks end that the launcher stops because another one failed."""
 _ANSWERED = {"nfs": "nfs-ok"}
 
 
@@ -45,6 +47,10 @@ class Candidate(Struct):
     earlier: bool = False
     unrelated: bool = False
     quoted: bool = False
+    named: bool = False
+    """Whether our logs name a process of which the kernel speaks here."""
+    by_itself: bool = False
+    """Whether it stands in the log of a task that ended with a status of its own, before others were ended."""
     because: list[str] = field(default_factory=list)
     role: Role = "note"
     start: tuple[float, float] = UNTIMED
@@ -116,6 +122,8 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
                 recovered=bool(related) and not lasting,
                 earlier=not current,
                 unrelated=bool(current) and not related,
+                named=any(whose.named(m.event) for m in order),
+                by_itself=any(whose.left_by_itself(m.event) for m in order),
                 start=seen.moments(order[0].event),
                 stop=seen.moments(order[-1].event),
             )
@@ -163,6 +171,7 @@ def assign(found: Sequence[Candidate], end: Outcome) -> None:
             and c.hint == "cause"
             and candidate.id in explains[c.id]
             and c.id not in certain[candidate.id]
+            and not (candidate.by_itself and c.id in _SENT)
             and (candidate.id in certain[c.id] or _before(c, candidate))
         ]
     _break_circles(live)
@@ -240,11 +249,32 @@ def _earlier(a: Candidate, b: Candidate) -> int:
     slack = _slack(first, second)
     if a.start[1] + slack < b.start[0] or b.start[1] + slack < a.start[0]:
         return -1 if a.start[1] < b.start[0] else 1
+    program, machine = (b, a) if _of_the_machine(a) else (a, b)
+    if _of_the_machine(machine) and not _of_the_machine(program) and _undated(a, b) and _its_own(program):
+        return -1 if program is a else 1
     if (places := _shared(a, b)) and abs(a.rule.order - b.rule.order) < 20:
         return -1 if places[0] < places[1] else 1
     if a.rule.order != b.rule.order:
         return a.rule.order - b.rule.order
     return -1 if (first.path, first.line) <= (second.path, second.line) else 1
+
+
+def _of_the_machine(candidate: Candidate) -> bool:
+    """Tell whether only the kernel speaks of a cause, and of no process that our logs name."""
+    return not candidate.named and all(m.event.speaker == "kernel" for m in candidate.matches)
+
+
+def _its_own(candidate: Candidate) -> bool:
+    """Tell whether a fault is the program's own: no broken GPU and no dead process look like it."""
+    return not candidate.id.startswith(("gpu.", "comm.", "host."))
+
+
+def _undated(a: Candidate, b: Candidate) -> bool:
+    """Tell whether no time relates two causes, so that nothing puts the kernel's line within the run.
+
+    What a program says of its own fault, which the kernel's would not bring about, then counts more.
+    """
+    return any(UNTIMED[0] in {c.start[0], c.stop[0]} and UNTIMED[1] in {c.start[1], c.stop[1]} for c in (a, b))
 
 
 def _shared(a: Candidate, b: Candidate) -> tuple[int, int] | None:
@@ -333,6 +363,9 @@ def _recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[i
         return False
     if event.kind == "pod-event" and replace(end, hinted=None).good:
         return True  # the pod was put elsewhere, or its node came back: the program itself ended well
+    if (event.speaker == "slurm" and event.kind in {"cancelled", "node-failure"}) or event.text.startswith("TERM_"):
+        # A program that passes the signal over goes on for a moment; LSF's report stands above what the program said.
+        return end.good
     if event.kind == "compile-failed" and end.good:
         return True  # its file has no progress to recover by: the log says that the training went on without it
     if of_a_helper(event) and _had_ended(event, end):

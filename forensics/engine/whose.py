@@ -68,6 +68,22 @@ class Whose:
             return True
         return span is not None and not span[0] - _OLD_S <= event.time <= span[1] + _LATE_S
 
+    def named(self, event: Event) -> bool:
+        """Tell whether our logs name the process of which the kernel speaks."""
+        return event.speaker == "kernel" and _pid(event) in self._said[0]
+
+    def left_by_itself(self, event: Event) -> bool:
+        """Tell whether an event is from the log of a node whose task srun saw end with a status of its own."""
+        return any(node in event.path or node == event.host for node in self._left)
+
+    @cached_property
+    def _left(self) -> frozenset[str]:
+        """Return the nodes of the first tasks that ended so, where others were then ended by a signal."""
+        told = [e for e in self._seen.said("slurm", "task-exit") if e.fields.get("host")]
+        own = {str(e.fields["host"]) for e in told if e.fields.get("exit_code") and not e.fields.get("signal")}
+        ended = {str(e.fields["host"]) for e in told if e.fields.get("signal")}
+        return frozenset(own - ended) if ended else frozenset()
+
     def of_an_earlier_try(self, event: Event) -> bool:
         """Tell whether a line was written before the scheduler started the job for the last time."""
         return event.time is not None and event.time <= self._put_back

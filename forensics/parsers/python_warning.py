@@ -16,23 +16,29 @@ from forensics.text.quote import quote
 _WARNING = lazy(
     r"(?:(?P<file>[^\s:][^:]{0,400}):(?P<file_line>\d{1,7}): )?(?P<category>(?:\w+\.)*\w*Warning): (?P<text>.+)"
 )
+# Lightning's own way to print its warnings leaves the category out.
+_LIGHTNING = lazy(
+    r"(?P<file>[^\s:][^:]{0,400}lightning[^:]{0,200}\.py):(?P<file_line>\d{1,7}): (?P<category>(?!))?(?P<text>[A-Z].+)"
+)
 
 
 class PythonWarning:
     """See the module's text."""
 
     speaker = "warning"
-    triggers = ("Warning: ",)
+    triggers = ("Warning: ", "GPU available but not used")
     follow = 0
     hears: Hears = "lines"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield one event a warning line."""
         for record in records:
-            found = _WARNING.match(record.text.lstrip()) if "Warning: " in record.text else None
+            text = record.text.lstrip()
+            known = "Warning: " in text or "GPU available but not used" in text
+            found = (_WARNING.match(text) or _LIGHTNING.match(text)) if known else None
             if found:
                 fields = {
-                    "category": found["category"],
+                    "category": found["category"] or "UserWarning",
                     "file": found["file"] or "",
                     "file_line": int(found["file_line"] or 0),
                 }

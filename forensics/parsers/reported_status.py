@@ -5,6 +5,7 @@
        Main PID: 4242 (code=exited, status=0/SUCCESS)
     [launch.py:325:sigkill_handler] ['/usr/bin/python', ...] exits with return code = 1
     Global rank 5 (PID 69) exited with code -6
+    exited 137 OOMKilled=true                         (docker inspect -f '{{.State.Status}} {{.State.ExitCode}} ...')
     exit_status  137                                  (qacct of Grid Engine; PBS: Exit_status = 271)
     user@host:~$ echo $?                              (in a log, below what the program printed)
     0
@@ -32,6 +33,7 @@ _PART = lazy(
     r"|^\s*Exit code: {1,8}(?P<code3>\d{1,3})\s*$"
 )
 _UNIT = lazy(r"\s*Main PID: \d{1,10}(?: \([^)]{1,60}\))? \(code=exited, status=(?P<code>\d{1,3})(?:/\w{1,20})?\)\s*")
+_STATE = lazy(r"\s*(?:exited|dead) (?P<code>\d{1,3})(?: (?:OOMKilled=)?(?:true|false))?\s*")
 _ABOUT_OTHERS = lazy(r"\b(?:if|when|expected?|should|non-?zero|pip|git|wget|curl|conda|make|npm|retry\w*|warning)\b")
 _LONGEST = 400
 _ASKED = lazy(r".{1,200}[$#%>] ?echo \$\?\s*")
@@ -47,7 +49,7 @@ class ReportedStatus:
     triggers = (
         "xit status", "xit code", "xit_code", "xit_status", "xit-code", "eturn code", "XIT_CODE",
         "XITCODE", "XIT_STATUS",
-        "exited with code", "exit=", "rc=", "ret=", "exit:", "exit ", "returncode", "(code=exited, status=",
+        "exited with code", "exit=", "rc=", "ret=", "exit:", "exit ", "returncode", "(code=exited, status=", "exited ",
     )  # fmt: skip
     follow = 0
     hears: Hears = "lines"
@@ -58,7 +60,8 @@ class ReportedStatus:
             text = record.text.rstrip()
             part = _PART.search(text)
             short = part is None and len(text) <= _LONGEST
-            whole = (_UNIT.fullmatch(text) or _WHOLE.fullmatch(text)) if short else None
+            forms = (_UNIT, _WHOLE, _STATE) if short else ()
+            whole = next((found for form in forms if (found := form.fullmatch(text))), None)
             found = part or whole
             if found is None or _ABOUT_OTHERS.search(text[: found.end()]):
                 continue

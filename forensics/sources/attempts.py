@@ -9,6 +9,8 @@ decide: logs whose times overlap ran together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from os.path import commonpath
 
 from msgspec.structs import replace
 
@@ -18,7 +20,7 @@ from forensics.sources.input import Input
 from forensics.sources.names import dotted_rotation, natural, rotation, unpacked
 from forensics.sources.sniff import LOG_KINDS
 from forensics.sources.span import ends
-from forensics.sources.unit import Unit, peek, read_name, related
+from forensics.sources.unit import TRIES, Unit, peek, read_name, related
 from forensics.text.lazy import lazy
 from forensics.text.prefix import peel
 
@@ -35,16 +37,16 @@ def arrange(inputs: Sequence[Input]) -> list[Input]:
     _rank_parts(ordered)
     ordered = _rotate(ordered)
     units = _units(ordered)
+    gone = {id(made) for made in earlier(units, ordered)}
     clusters = _clusters(units)
     if len(units) > 1 and (any(len(cluster) > 1 for cluster in clusters) or any(unit.explicit for unit in units)):
-        _number(units, clusters, ordered)
-    _send_back(units, ordered)
+        _number(units, [_older_first(_chain(cluster), gone) for cluster in clusters], ordered)
+    _send_back(gone, ordered)
     return ordered
 
 
-def _send_back(units: Sequence[Unit], ordered: Sequence[Input]) -> None:
+def _send_back(gone: AbstractSet[int], ordered: Sequence[Input]) -> None:
     """Count files as of an earlier try, whatever they are called, where their folder or their times say so."""
-    gone = {id(made) for made in earlier(units, ordered)}
     ours = [made for made in ordered if id(made) not in gone and made.source.kind in VOICES]
     if not gone or not ours:
         return  # without a later run beside it, what is old by its name is the run in question
@@ -90,6 +92,7 @@ def _rotate(ordered: list[Input]) -> list[Input]:
 def _units(ordered: Iterable[Input]) -> list[Unit]:
     names = {unpacked(made.source.path) for made in ordered}
     units: dict[tuple[object, ...], Unit] = {}
+    shared = _shared(ordered)
     for made in ordered:
         path = made.source.path
         # What `script` or a copied terminal left under a log's name is a log.
@@ -98,7 +101,7 @@ def _units(ordered: Iterable[Input]) -> list[Unit]:
         found = rotation(path) or dotted_rotation(path)
         if found is not None and (found.base in names or rotation(path)):
             path = found.base
-        unit = read_name(path)
+        unit = read_name(path[shared:])
         key = (unit.stem, unit.explicit, unit.number, unit.age)
         units.setdefault(key, unit).inputs.append(made)
     plain = {(unit.stem, unit.number) for unit in units.values() if unit.explicit is None and not unit.age}
@@ -106,6 +109,13 @@ def _units(ordered: Iterable[Input]) -> list[Unit]:
         if unit.first and (unit.stem, unit.number) in plain:
             unit.explicit, unit.age = None, -1  # `attempt1-train.log` was moved out of the way of `train.log`
     return list(units.values())
+
+
+def _shared(ordered: Iterable[Input]) -> int:
+    """Return the length of the folder in which all files lie: it tells none of them apart, unless it counts tries."""
+    folders = [made.source.path.rpartition("/")[0] for made in ordered]
+    folder = commonpath(folders) if all(folders) and folders else ""
+    return len(folder) + 1 if folder and folder.rpartition("/")[2].lower() not in TRIES else 0
 
 
 def _clusters(units: Sequence[Unit]) -> list[list[Unit]]:
@@ -139,9 +149,15 @@ def _opening(unit: Unit) -> set[str]:
     return {_DIGITS.sub("0", text) for text in peeled if text.strip("*=-# ")}
 
 
-def _number(units: Sequence[Unit], clusters: Sequence[list[Unit]], ordered: Sequence[Input]) -> None:
+def _older_first(chain: list[list[Unit]], gone: AbstractSet[int]) -> list[list[Unit]]:
+    """Put the tries that are known to be earlier before the others, whatever their names count."""
+    old = [[u for u in group if all(id(made) in gone for made in u.inputs)] for group in chain]
+    rest = [[u for u in group if u not in earlier] for group, earlier in zip(chain, old, strict=True)]
+    return [group for group in (*old, *rest) if group] if any(rest) else chain
+
+
+def _number(units: Sequence[Unit], chains: Sequence[list[list[Unit]]], ordered: Sequence[Input]) -> None:
     named = sorted({unit.explicit for unit in units if unit.explicit is not None})
-    chains = [_chain(cluster) for cluster in clusters]
     total = max(len(named), *(len(chain) for chain in chains))
     attempts: dict[int, int] = {}
     for chain in chains:

@@ -15,7 +15,7 @@ from forensics.sources.input import Input
 from forensics.sources.names import dotted_rotation, natural, rotation, unpacked
 from forensics.sources.sniff import LOG_KINDS
 from forensics.sources.span import ends
-from forensics.sources.unit import Unit, peek, put_aside, read_name
+from forensics.sources.unit import Unit, is_date, peek, put_aside, read_name
 from forensics.text.lazy import lazy
 from forensics.text.prefix import peel
 
@@ -171,7 +171,7 @@ def _of_earlier_folders(units: Sequence[Unit], ordered: Sequence[Input]) -> list
 def _dated(units: Sequence[Unit]) -> list[Unit]:
     """Return logs put away under a date, `pretrain_0711.log`, beside one of the same program that has none."""
     plain = [u for u in units if u.explicit is None and u.number is None and not u.age and not u.other_purpose]
-    dated = [u for u in units if u.number is not None and _is_date(u.number)]
+    dated = [u for u in units if u.number is not None and is_date(u.number)]
     if not plain or not dated:
         return []  # files are looked into only where names ask for it
     peek(units)
@@ -180,7 +180,7 @@ def _dated(units: Sequence[Unit]) -> list[Unit]:
 
 def _before_resumption(units: Sequence[Unit]) -> list[Unit]:
     """Return the logs beside `resume_0425.log`, or another that is called after going on, which ran before it."""
-    logs = [u for u in units if (u.explicit is None or _is_date(u.explicit)) and not u.age and not u.other_purpose]
+    logs = [u for u in units if (u.explicit is None or is_date(u.explicit)) and not u.age and not u.other_purpose]
     later = [u for u in logs if _AGAIN & set(u.stem)]
     if not later:
         return []  # files are looked into only where names ask for it
@@ -198,7 +198,13 @@ def _by_name(units: Sequence[Unit]) -> list[Unit]:
     if not others:
         return []
     peek([*old, *others])
-    return [u for u in old if _learns(u) and any(_folder(o) == _folder(u) and _may_precede(u, o) for o in others)]
+    return [u for u in old if _learns(u) and any(_inside(u, o) and _may_precede(u, o) for o in others)]
+
+
+def _inside(unit: Unit, other: Unit) -> bool:
+    """Tell whether a log lies in the folder of another, or deeper."""
+    folder = _folder(other)
+    return _folder(unit)[: len(folder)] == folder
 
 
 def _may_precede(unit: Unit, later: Unit) -> bool:
@@ -213,14 +219,6 @@ def _folder(unit: Unit) -> tuple[str, ...]:
 
 def _may_follow(later: Unit, unit: Unit) -> bool:
     return later.when is None or unit.when is None or unit.when.last <= later.when.first
-
-
-def _is_date(number: int) -> bool:
-    """Tell whether a number in a name can be a day: 0711 and 20250711, not 1000 and not the number of a job."""
-    if len(str(number)) in {12, 14}:
-        number = int(str(number)[:8])  # with a time of day behind it
-    month, day = number // 100 % 100, number % 100
-    return (number < 1300 or 20_000_000 < number < 22_000_000) and 0 < month < 13 and 0 < day < 32
 
 
 def _outrun(units: Sequence[Unit]) -> list[Unit]:

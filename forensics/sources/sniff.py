@@ -71,6 +71,7 @@ _LOOK = lazy(r"[$#>%] ?(?:sudo )?(?:date|ls|stat|find|df|du|ps|free|sacct|squeue
 _SHEBANG = lazy(r"#!.{0,60}\b(?:bash|sh|zsh|ksh|dash)\b")
 _BATCH = lazy(r"^#(?:SBATCH|PBS|BSUB) -", re.MULTILINE)
 _MAKEFILE = lazy(r"(?:GNU)?[Mm]akefile|.{1,80}\.mk")
+_LSF = "# LSBATCH: User input"
 _SCRIPT_NAME = (".sh", ".sbatch", ".slurm", ".bash", ".zsh", ".ksh", ".pbs", ".lsf", ".sub")
 _COMMAND = lazy(
     r"(?:\w+=\S+ )*(?:exec |nohup |time |sudo )*(?:python3?|torchrun|srun|sbatch|accelerate|deepspeed|mpirun|tmux|"
@@ -160,7 +161,9 @@ def _told(base: str, text: str, lines: Sequence[str], closing: str) -> str:
     if _MAKEFILE.fullmatch(base):
         return "launch-script"
     prompts = sum(PROMPT.match(line) is not None for line in lines)
-    if _SHEBANG.match(text) or _BATCH.search(text[:_CLOSING]) or (base.endswith(_SCRIPT_NAME) and not prompts):
+    # LSF's report of a job holds its script, and then what it said.
+    batch = _BATCH.search(text[:_CLOSING]) is not None and not (_LOG_NAME.search(base) and _LSF in text)
+    if _SHEBANG.match(text) or batch or (base.endswith(_SCRIPT_NAME) and not prompts):
         return "launch-script"
     if prompts and _is_session(lines, prompts):
         return "transcript"

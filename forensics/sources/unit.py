@@ -20,7 +20,8 @@ _TOGETHER = lazy(
 )
 _EXPLICIT = frozenset({"attempt", "try", "retry", "restart", "resume"})
 _NUMBERED = _EXPLICIT | {"run", "job", "launch", "exp", "slurm", "version", "v", "round", "trial"}
-_TRIES = frozenset({"attempt", "attempts", "try", "tries", "retry", "retries", "restart", "restarts"})
+TRIES = frozenset({"attempt", "attempts", "try", "tries", "retry", "retries", "restart", "restarts"})
+"""What a folder is called that holds a numbered one for each try."""
 _LETTERED = frozenset({"run", "exp", "trial", "try", "attempt", "round"})
 _SCHEDULED = frozenset({"slurm", "job"})
 _AGES = {
@@ -45,10 +46,15 @@ _PURPOSE = lazy(
     r"pip|conda|mamba|apt|freeze|packages|requirements|history|journal(?:ctl)?|syslog|kubectl|sacct|squeue|"
     r"results?|plots?|warnings?|errors?|repro(?:duce[sd]?|duction)?|probe|bench(?:mark)?|sweep|smoke|profil(?:e|er|ing)"
 )
+_SETTING = 1000
+"""Numbers below tell how a try was set, as a batch size does."""
 _PEEKED = 8
 """Logs of a unit that are looked into for times."""
 _TOKEN = lazy(r"[a-z]+|\d{1,18}")
-_DATE = lazy(r"(?<!\d)(20\d\d)[-_.](0\d|1[0-2])[-_.]([0-2]\d|3[01])(?!\d)")
+_DATE = lazy(
+    r"(?<!\d)(?P<year>20\d\d)[-_.](?P<month>0?[1-9]|1[0-2])[-_.](?P<day>0?[1-9]|[12]\d|3[01])(?!\d)"
+    r"(?:[-_.T](?P<clock>[0-2]\d[-_.h:][0-5]\d(?:[-_.m:][0-5]\d)?)(?!\d))?"
+)
 
 
 class Unit(Struct):
@@ -75,7 +81,7 @@ class Unit(Struct):
 
 def read_name(path: str) -> Unit:
     """Read a log's path: what stays the same between tries, and what tells the try."""
-    parts = _DATE.sub(r"\1\2\3", _TOGETHER.sub(" ", unpacked(path))).replace("!", "/").lower().split("/")
+    parts = _DATE.sub(_joined, _TOGETHER.sub(" ", unpacked(path))).replace("!", "/").lower().split("/")
     stem: list[str] = []
     explicit: int | None = None
     number: int | None = None
@@ -84,7 +90,7 @@ def read_name(path: str) -> Unit:
     for at, part in enumerate(parts):
         tokens = _TOKEN.findall(part)
         if at < len(parts) - 1 and len(tokens) == 1 and tokens[0].isdecimal() and len(tokens[0]) < 5:
-            if parts[at - 1 : at] and parts[at - 1] in _TRIES:
+            if parts[at - 1 : at] and parts[at - 1] in TRIES:
                 explicit = int(tokens[0])  # `attempts/2/train.log`
             continue  # torchelastic: one numbered folder a worker
         old = any(_AGES.get(token, 0) < 0 for token in tokens)
@@ -101,6 +107,8 @@ def read_name(path: str) -> Unit:
                     first = before in {"attempt", "try"} and explicit < 2 and not _holds_workers(parts, at)
                 elif number is None or before in _NUMBERED:
                     number, job = int(token), before in _SCHEDULED
+                elif number < _SETTING and len(token) > 3 and is_date(int(token)):
+                    number = int(token)  # `train_bs512_0501.log`
                 elif before and len(token) >= 4:
                     number = int(f"{number}{token}")  # a date and a time of day
             elif number is None and before in _LETTERED and len(token) == 1:
@@ -114,10 +122,28 @@ def read_name(path: str) -> Unit:
     return Unit(tuple(stem[:-1]), explicit, number, age, put_aside(path), first, job)
 
 
+def _joined(date: re.Match[str]) -> str:
+    """Return a date, and the time of day behind it, as one number: `2024_9_18_09_12_40` is 20240918091240."""
+    clock = re.sub(r"\D", "", date["clock"] or "")
+    return (
+        f"{date['year']}{date['month']:0>2}{date['day']:0>2}{clock:0<6}"
+        if clock
+        else (f"{date['year']}{date['month']:0>2}{date['day']:0>2}")
+    )
+
+
 def _holds_workers(parts: Sequence[str], at: int) -> bool:
     """Tell whether a folder is torchelastic's, `attempt_0/3/stderr.log`: each launch has one, a single one too."""
     inside = parts[at + 1 : -1]
     return bool(inside) and inside[0].isdecimal() and len(inside[0]) < 5
+
+
+def is_date(number: int) -> bool:
+    """Tell whether a number in a name can be a day: 0711 and 20250711, not 1000 and not the number of a job."""
+    if len(str(number)) in {12, 14}:
+        number = int(str(number)[:8])  # with a time of day behind it
+    month, day = number // 100 % 100, number % 100
+    return (number < 1300 or 20_000_000 < number < 22_000_000) and 0 < month < 13 and 0 < day < 32
 
 
 def put_aside(path: str) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from forensics.model import Context, Line, Record
 from forensics.text import ansi, launchers, loggers
 from forensics.text.lazy import lazy
+from forensics.text.months import in_english
 from forensics.text.peeled import LEVEL_WORDS, Peeled, Peeler
 from forensics.text.timestamps import leading_time
 
@@ -57,6 +58,7 @@ def peel(line: Line, context: Context) -> Record:
     text = ansi.strip(line.text)
     if text.startswith('{"') and _JSON_MESSAGE.search(text):
         text = _unwrap(text, found)
+    text = in_english(text)
     at = 0
     for _ in range(_MOST):
         if text.startswith(" [20", at) and _SPACED_TIME.match(text, at):

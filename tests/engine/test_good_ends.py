@@ -234,3 +234,13 @@ def test_a_status_that_was_asked_for_below_the_output(tail: str, verdict: str) -
     """In a log a prompt follows what the program printed."""
     log = "".join(f"[{n}]\ttrain-error:0.0{n}\n" for n in range(30))
     assert report(log + tail).verdict == verdict
+
+
+@pytest.mark.parametrize(("state", "verdict"), [("exited 0 OOMKilled=false", "healthy"), ("exited 3", "failed")])
+def test_docker_tells_of_a_container_in_a_template(state: str, verdict: str) -> None:
+    """`docker inspect -f '{{.State.Status}} {{.State.ExitCode}}'`, typed by hand."""
+    log = "".join(f"[{n}]\ttrain-error:0.0{n}\n" for n in range(30))
+    assert (
+        report(log, **{"inspect.txt": f"$ docker inspect -f '{{{{.State.Status}}}}' scorer\n{state}\n"}).verdict
+        == verdict
+    )

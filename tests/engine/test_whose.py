@@ -276,3 +276,56 @@ def test_the_kernel_killed_another_program_than_the_shell_reports(killed: int, c
     shell = "/var/spool/slurmd/job603995/slurm_script: line 9:  4727 Killed                  python train.py\n"
     kernel = f"[Mon Jul 10 16:02:11 2017] Out of memory: Killed process {killed} ({comm}) total-vm:1kB, anon-rss:1kB, file-rss:0kB\n"
     assert root({"slurm-603995.out": log + shell, "dmesg.txt": kernel}) == cause
+
+
+SRUN = """srun: error: gpu12: task 1: {first}
+srun: launch/slurm: _step_signal: Terminating StepId=389.1
+srun: error: gpu11: task 0: Terminated
+"""
+CANCELLED = """slurmstepd: error: *** STEP 389.1 ON gpu11 CANCELLED AT 2024-03-15T10:03:42 ***
+[2024-03-15 10:03:42,118] torch.distributed.elastic.agent.server.api: [WARNING] Received Signals.SIGTERM death signal, shutting down workers
+"""
+UNREACHED = """Traceback (most recent call last):
+  File "/env/lib/python3.10/site-packages/torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py", line 157, in _call_store
+    return getattr(self._store, store_op)(*args, **kwargs)
+torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for details.
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "cause"), [("Exited with exit code 1", "comm.rendezvous-failure"), ("Terminated", "scheduler.cancelled")]
+)
+def test_srun_ends_the_others_when_a_task_has_left_by_itself(first: str, cause: str) -> None:
+    """The node that failed was not cancelled, it is why the others were; no clock tells which came first."""
+    files = {"389.err": SRUN.format(first=first), "rdzv/gpu11.err": CANCELLED, "rdzv/gpu12.err": UNREACHED}
+    assert root(files) == cause
+
+
+@pytest.mark.parametrize("end", ["srun: error: node7: task 0: Killed\n", ""])
+def test_a_program_that_passes_over_the_signal_of_its_time_limit(end: str) -> None:
+    """It goes on for some steps, and is killed then: the limit was no fault from which it recovered."""
+    limit = "slurmstepd: error: *** JOB 77 ON node7 CANCELLED AT 2026-11-29T13:30:00 DUE TO TIME LIMIT ***\n"
+    assert root({"slurm-77.out": steps(1, 29) + limit + steps(30, 36) + end}) == "scheduler.time-limit"
+
+
+LSF = """Sender: LSF System <lsfadmin@node7>
+Subject: Job 4471902: <ft> in cluster <c> Exited
+
+------------------------------------------------------------
+# LSBATCH: User input
+#!/bin/bash
+#BSUB -W 24:00
+python finetune.py
+------------------------------------------------------------
+
+TERM_RUNLIMIT: job killed after reaching LSF run time limit.
+Exited with exit code 140.
+
+The output (if any) follows:
+
+"""
+
+
+def test_the_report_of_lsf_stands_above_what_the_job_said() -> None:
+    """What is below it was printed before; and a file that begins with a job's script is no script."""
+    assert root({"lsf.4471902.out": LSF + steps(1, 40)}) == "scheduler.time-limit"

@@ -206,3 +206,26 @@ def test_numbered_logs_that_ran_together_are_ranks() -> None:
     for names in (("0.log", "1.log", "2.log"), ("train.log.0", "train.log.1", "train.log.2")):
         found = find_in_memory(dict.fromkeys(names, BARE))
         assert {made.source.path: made.source.rank for made in found.inputs} == dict(zip(names, range(3), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("training_log_2024_9_18_09_12_40.txt", "training_log_2024_9_19_18_05_03.txt"),
+        ("training_log_2024_9_19_09_12_40.txt", "training_log_2024_9_19_18_05_03.txt"),
+        ("train_bs512_0501.log", "train.log"),
+        ("attempts/2025-01-20_first.log", "maxtext_stdout.log"),
+    ],
+)
+def test_days_and_hours_in_names_tell_tries(older: str, newer: str) -> None:
+    """nnU-Net writes them without zeros, and so do people."""
+    found = attempts({older: BARE, newer: BARE})
+    assert found[older] < found[newer]
+
+
+def test_the_folder_in_which_all_lies_tells_nothing() -> None:
+    """Its number is not that of a try."""
+    names = {"train.log": log(12), "train_20260301_1000.log": log(10), "slurm-7.out": log(12)}
+    assert list(attempts({f"exp7/run/{name}": data for name, data in names.items()}).values()) == list(
+        attempts(names).values()
+    )

@@ -18,7 +18,8 @@ from forensics.text.lazy import lazy
 _HUNG_UP = frozenset({"torchrun", "shell", "status", "stack"})
 _NEARLY = 0.98
 _EPOCHS = ("num_train_epochs", "num_epochs", "max_epochs", "n_epochs", "epochs", "nepochs", "max_epoch")
-"""Options in which a command says how many epochs it is to train."""
+_STEPS = ("max_steps", "max_iters", "train_iters", "max_train_steps", "num_steps", "total_steps", "max_update")
+"""Options in which a command says how many epochs, or steps, it is to train."""
 _TELLING_LINES = 5
 _WEIGHTS_MISSED = lazy(
     r"(?:FileNotFoundError|OSError|IOError)\b.{0,200}No such file or directory.{0,1000}"
@@ -192,6 +193,8 @@ def _stopped_short(seen: Seen) -> bool:
     steps = timeline.placed(seen.current_steps())
     last = next((s for s in reversed(steps) if s.step is not None and s.total), None)
     short = last is not None and (last.step or 0) < _NEARLY * (last.total or 0)
+    reached, planned = timeline.last_step(steps), _planned(seen, _STEPS)
+    short = short or (reached is not None and planned is not None and reached < _NEARLY * planned)
     return (short or _epochs_left(seen)) and not outcome(seen).good
 
 
@@ -200,17 +203,17 @@ def _epochs_left(seen: Seen) -> bool:
     paths = {s.path for s in seen.current_steps()}
     told = [(s.line, s.epoch, s.epochs or s.total) for s in seen.steps if s.path in paths and _counts_epochs(s)]
     _, epoch, planned = max(told, default=(0, None, None), key=lambda row: row[0])
-    planned = planned or _planned_epochs(seen)
+    planned = planned or _planned(seen, _EPOCHS)
     if epoch is None:
         epoch = max((s.epoch for s in seen.current_steps() if s.epoch is not None), default=None)
     return epoch is not None and planned is not None and epoch + 1 < planned
 
 
-def _planned_epochs(seen: Seen) -> int | None:
-    """Return how many epochs the command that trains asks for."""
+def _planned(seen: Seen, names: Sequence[str]) -> int | None:
+    """Return how much training the command asks for, by an option of one of these names."""
     commands = [e.fields for e in seen.said("launch", "command")]
-    asked = [str(fields[name]) for fields in commands for name in _EPOCHS if name in fields]
-    return next((int(text) for text in asked if text.isdecimal() and len(text) < 9), None)
+    asked = [str(fields[name]) for fields in commands for name in names if name in fields]
+    return next((int(text) for text in asked if text.isdecimal() and len(text) < 10), None)
 
 
 def _counts_epochs(step: Step) -> bool:

@@ -71,6 +71,7 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (lazy(r"^Job '[\w-]{1,80}' succeeded\s*$"), "ray"),
     (lazy(r"\[Ray(?:XGBoost|LightGBM)\] Finished \w{1,12} training\b"), "ray"),
     (lazy(r"^(?:section_end:\S{1,80}\s?)?Job succeeded\s*$"), "gitlab"),
+    (lazy(r"^(?:INFO [\d-]{8,10} [\d:,]{8,12} launch\.py:\d+\] )?Local processes completed\.?\s*$"), "paddle"),
     (lazy(r"\bLAUNCH INFO \S{1,12} \S{1,14} Pod completed\b|^Pod completed$"), "paddle"),
     (lazy(r"\bexited successfully with a zero exit code\b"), "determined"),
     (lazy(r"\bProcess finished with exit code 0\b"), "process"),

@@ -66,6 +66,8 @@ _NEXT = lazy(
 _BANNER = lazy(r"[=\-*]{8,}$")
 _QUOTES = " raised:"
 """Ends a first line whose next one quotes the inner exception: `BackendCompilerFailed: backend='inductor' raised:`."""
+_GOES_ON = " \t,;)]}"
+"""How a line begins that belongs to the one above it, though both have a stamp."""
 _MESSAGE_LINES = 30
 _FRAME_LINES = 240
 _STRAY_LINES = 60
@@ -238,7 +240,7 @@ def _continues(block: _Block, record: Record) -> bool:
         quoted = block.message[-1].text.endswith(_QUOTES)
         if (
             not text.strip()
-            or (record.time is not None and not (_stamped(block) and (quoted or text[0] in " \t")))
+            or (record.time is not None and not (_stamped(block) and (quoted or text[0] in _GOES_ON)))
             or (record.level is not None and not (quoted and same))
             or _BANNER.match(text)
             or _NEXT.match(text)
