@@ -24,12 +24,15 @@ _OTHERS = (
     " ".join(f"{n}月" for n in range(1, 13)),
 )
 _NAMES = {name: _ENGLISH[n] for row in _OTHERS for n, name in enumerate(row.split())}
+_BEGINS = frozenset(name[:2] for name in _NAMES)
 _SYSLOG = lazy(r" {0,2}(?P<month>\S{2,9}) {1,2}(?=\d{1,2} \d\d:\d\d:\d\d )")
 _LONGEST = 12
 
 
 def in_english(text: str) -> str:
     """Return a line with the month of its clock in English, or the line as it is."""
+    if text[:2].lower() not in _BEGINS and "月" not in text[:4]:
+        return text  # nearly all lines
     word = text[:_LONGEST].lstrip(" ").partition(" ")[0].rstrip(".").lower()
     if word not in _NAMES or text.startswith(_ENGLISH):
         return text
