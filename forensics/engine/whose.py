@@ -29,6 +29,8 @@ _TRAINS = lazy(
     re.IGNORECASE,
 )
 """What a command that may start a training has in it."""
+_PID = lazy(r"\bpid[:=] ?(?P<pid>\d{2,9})\b")
+"""How a message names the process that it is about: Ray's `pid: 319924`."""
 _ENDING = frozenset({"segfault", "oom-kill"})
 """What the kernel says when it ends a process, at once."""
 _OF_PROGRAMS = frozenset({13, 31, 43, 45})
@@ -64,8 +66,8 @@ class Whose:
             return False  # the same process: whatever the clocks say, it is ours
         if event.time is None:
             return False
-        if event.kind in _ENDING and (self._alive_after(event) or self._ended_otherwise(event)):
-            return True
+        if event.kind in _ENDING and (self._our_ends or self._alive_after(event) or self._ended_otherwise(event)):
+            return True  # not least where another line of the kernel is about a process that our logs name
         return span is not None and not span[0] - _OLD_S <= event.time <= span[1] + _LATE_S
 
     def named(self, event: Event) -> bool:
@@ -124,6 +126,12 @@ class Whose:
         return typed
 
     @cached_property
+    def _our_ends(self) -> bool:
+        """Tell whether the kernel ended a process that our logs name."""
+        pids = self._said[0]
+        return any(e.kind in _ENDING and _pid(e) in pids for e in self._seen.said("kernel"))
+
+    @cached_property
     def _named(self) -> frozenset[Value]:
         """Return the processes of which the shell or the launcher says that a signal ended them."""
         told = (*self._seen.said("shell", "signalled"), *self._seen.said("torchrun"))
@@ -147,7 +155,8 @@ class Whose:
         said = [e for e in seen.events if e.path in logs and e.speaker != "kernel"]
         times = [t for s in seen.sources if s.path in logs for t in (s.started, s.ended) if t is not None]
         times += [e.time for e in said if e.time is not None]
-        pids = frozenset(pid for e in said for pid in (e.pid, e.fields.get("pid")) if pid is not None)
+        named = (int(m["pid"]) for e in said if e.speaker == "exception" for m in _PID.finditer(e.message))
+        pids = frozenset((*named, *(p for e in said for p in (e.pid, e.fields.get("pid")) if p is not None)))
         return pids, (min(times), max(times)) if times else None
 
     def _alive_after(self, event: Event) -> bool:

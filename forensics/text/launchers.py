@@ -1,13 +1,14 @@
 """Prefixes of launchers and collectors: which rank, actor, pod, host or process a line comes from.
 
 Sources of the forms: torchrun `--tee`, srun `--label`, mpirun `--tag-output`, Ray, vLLM,
-Metaflow, `kubectl logs --prefix`, docker compose, pdsh, syslog, dmesg, Talos.
+Metaflow, `kubectl logs --prefix`, docker compose, pdsh, syslog, dmesg, Talos, Determined, Taskcluster.
 """
 
 from __future__ import annotations
 
 from forensics.text.lazy import lazy
 from forensics.text.peeled import Peeled, Peeler
+from forensics.text.timestamps import leading_time
 
 LABEL = lazy(r"(?=[ \d]{1,4}:|\d{5}:) {0,3}(\d{1,5}):(?: (?=\S| {2,}\S| \[20\d\d-|\t)|$)")
 """What `srun --label` puts before a line: the task's number, padded with blanks to the widest."""
@@ -27,6 +28,8 @@ _LANE = lazy(r"\[([A-Za-z][\w-]{0,30} \d{1,6})\]:? ?")
 _MPI = lazy(r"\[(?:[\w.-]{1,80}@)?\d{1,6},(\d{1,6})\]<std(?:out|err|diag)>: ?")
 _POD = lazy(r"\[pod/([\w.-]{1,253})/[\w.-]{1,253}\] ?")
 _METAFLOW = lazy(r"\[[\w-]{1,80}/[\w-]{1,80}/[\w-]{1,80} \(pid \d{1,10}\)\] (?:\[[0-9a-f]{8}-[0-9a-f-]{27}\] )?")
+_DETERMINED = lazy(r"[0-9a-f]{8}(?: \[rank=(?P<rank>\d{1,6})\])? \|\|? ")
+_TASKCLUSTER = lazy(r"\[(?:task|taskcluster(?::\w{1,12})?) (?P<time>20\d\d-[\dT:.+Z-]{14,30})\] ?")
 _ACTOR = lazy(
     r"\((?:(?P<name>[\w.<>:+-]{1,80}) )?(?:rank=(?P<rank>\d{1,6}) )?pid=(?P<pid>\d{1,10})"
     r"(?:, ip=(?P<ip>[\w.:-]{1,60}))?(?:, [^\n]{0,120}?)?\)(?: |$)"
@@ -187,13 +190,32 @@ def _priority(text: str, at: int, _found: Peeled) -> int:
     return match.end() if match else at
 
 
+def _determined(text: str, at: int, found: Peeled) -> int:
+    """`a5884739 | ` and `a5884739 || ` behind a time: the container of a task of Determined, which may have a rank."""
+    match = _DETERMINED.match(text, at) if found.stamped else None
+    if match is None:
+        return at
+    if match["rank"]:
+        found.say_rank(match["rank"])
+    return match.end()
+
+
+def _taskcluster(text: str, at: int, found: Peeled) -> int:
+    """`[task 2025-06-09T01:25:20.048+00:00] ` and `[taskcluster:error] ` of Taskcluster."""
+    match = _TASKCLUSTER.match(text) if at == 0 else None
+    if match is None:
+        return at
+    found.time, found.stamped = leading_time(match["time"])[0], True
+    return match.end()
+
+
 def _titan(text: str, at: int, _found: Peeled) -> int:
     return at + 8 if text.startswith("[titan] ", at) else at
 
 
-BRACKETED: tuple[Peeler, ...] = (_rank, _role, _pod, _mpi, _titan, _metaflow)
+BRACKETED: tuple[Peeler, ...] = (_rank, _role, _pod, _mpi, _titan, _metaflow, _taskcluster)
 LANES: tuple[Peeler, ...] = (_lane,)
 ROUND: tuple[Peeler, ...] = (_actor,)
 ANGLED: tuple[Peeler, ...] = (_priority,)
-NUMBERED: tuple[Peeler, ...] = (_label, _talos, _host)
-WORDED: tuple[Peeler, ...] = (_talos, _host, _rank_word, _facility, _syslog)
+NUMBERED: tuple[Peeler, ...] = (_label, _talos, _host, _determined)
+WORDED: tuple[Peeler, ...] = (_talos, _host, _rank_word, _facility, _syslog, _determined)

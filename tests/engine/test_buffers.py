@@ -115,3 +115,20 @@ me@ws3:~$
         {f.id for f in analyse(train_log="step 1/9 | loss 2.0\n", host_txt=text).findings} for text in (dmon, idle)
     ]
     assert ["gpu.all-idle" in ids for ids in found] == [False, True]
+
+
+LISTED = """me@login:~$ date
+Mon Mar  2 12:10:00 2026
+me@login:~$ ls -l --time-style=full-iso
+-rw-r--r-- 1 me me      214 2026-03-02 10:00:20.118201 +0000 train.log
+-rw-r--r-- 1 me me 41833117 2026-03-02 12:08:51.334902 +0000 model_best.pth.tar
+"""
+STDERR = "/v/site-packages/torch/functional.py:504: UserWarning: torch.meshgrid: pass the indexing argument.\n"
+
+
+def test_a_log_that_holds_none_of_the_words_of_a_run_at_work() -> None:
+    """Only stderr came through; what was saved since is younger, and the GPU is busy."""
+    files = {"job.sbatch": JOB, "train_log": STDERR, "shell_txt": LISTED, "squeue_txt": RUNS}
+    assert root(analyse(**files)) == "capture.buffered-output"
+    assert root(analyse(**{**files, "train_log": log(3000).rpartition("\n")[0] + "\n"})) is None
+    assert root(analyse(**{**files, "job.sbatch": JOB.replace("python ", "python -u ")})) is None

@@ -329,3 +329,19 @@ The output (if any) follows:
 def test_the_report_of_lsf_stands_above_what_the_job_said() -> None:
     """What is below it was printed before; and a file that begins with a job's script is no script."""
     assert root({"lsf.4471902.out": LSF + steps(1, 40)}) == "scheduler.time-limit"
+
+
+@pytest.mark.parametrize(("pid", "cause"), [(319924, "memory.host-oom-kill"), (290111, "host.segfault")])
+def test_of_two_ends_that_the_kernel_tells_ours_is_that_of_a_process_that_we_name(pid: int, cause: str) -> None:
+    """Ray names the worker that died; hours before, some python on the machine had crashed."""
+    log = (
+        steps(1, 20)
+        + f"ray.exceptions.ActorDiedError: The actor died unexpectedly.\n\tclass_name: Worker\n\tpid: {pid}\n"
+    )
+    kernel = (
+        "Nov 29 13:02:40 n3 kernel: python3[290111]: segfault at 0 ip 00007f1b8c1e51a4 sp 00007ffd2cbd1e98 error 4 in libc.so.6\n"
+        "Nov 29 13:20:11 n3 kernel: Memory cgroup out of memory: Killed process 319924 (ray::Worker) total-vm:1kB, anon-rss:1kB\n"
+    )
+    raised = 'Traceback (most recent call last):\n  File "/w/main.py", line 54, in main\n    run()\n'
+    at = log.index("ray.exceptions")
+    assert root({"driver.log": log[:at] + raised + log[at:], "kern.txt": kernel}) == cause

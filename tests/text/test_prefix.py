@@ -65,6 +65,10 @@ def facts(text: str) -> dict[str, object]:
             {"host": "gpu-7.lab", "level": "error"},
         ),
         ("<3>[  123.456789] NVRM: Xid", "NVRM: Xid", {}),
+        ("[2023-09-13T09:17:11.70Z] a5884739 | Traceback", "Traceback", {}),
+        ("[2023-09-13T09:17:11.70Z] a5884739 [rank=3] || ERROR: x", "x", {"rank": 3, "level": "error"}),
+        ("[task 2025-06-09T01:25:20.048+00:00] Failed to initialize NVML", "Failed to initialize NVML", {}),
+        ("[taskcluster:error] exit status 75", "[taskcluster:error] exit status 75", {}),
     ],
 )
 def test_a_prefix_without_a_time_comes_off(line: str, message: str, told: dict[str, object]) -> None:

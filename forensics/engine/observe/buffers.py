@@ -97,11 +97,15 @@ def _weights(seen: Seen, own: set[str]) -> Event | None:
 
 
 def _to_come(seen: Seen) -> Iterator[Event]:
-    """A run that is alive, and saved what it learned after its log had stopped inside a line at the end of a block."""
-    even = _even(seen)
+    """A run that is alive, and saved what it learned after its log had stopped.
+
+    That is inside a line at the end of a block, or before the first word of the training itself,
+    where only what python writes to stderr has come.
+    """
+    hazard = next(seen.said("launch", "buffered"), None)
+    even = _even(seen) or _mute(seen, hazard)
     if even is None:
         return
-    hazard = next(seen.said("launch", "buffered"), None)
     end = outcome(seen)
     if end.good or end.bad or end.signal is not None or _kill(seen) is not None:
         return
@@ -120,7 +124,8 @@ def _to_come(seen: Seen) -> Iterator[Event]:
         "last_checkpoint_step": timeline.last_checkpoint(seen.events, seen.current_steps()),
         "last_step": timeline.last_step(seen.current_steps()),
     }
-    text = f"the log ends exactly at {even.bytes} bytes, where a buffer does, and the run worked on after that"
+    ends = f"ends exactly at {even.bytes} bytes, where a buffer does" if even.state in {"torn", "cut"} else "is silent"
+    text = f"the log {ends}, and the run worked on after that"
     last = next((line.text for line in reversed(seen.tails.get(even.path, ())) if line.text.strip()), "")
     at = Evidence(even.path, even.lines, even.lines, last[-400:])
     yield observed(at, "buffering", text, fields, (later, *known), even.ended)
@@ -129,6 +134,15 @@ def _to_come(seen: Seen) -> Iterator[Event]:
 def _even(seen: Seen) -> Source | None:
     """Return a log that ends inside a line, exactly where a block does."""
     return next((s for s in seen.logs() if s.state in {"torn", "cut"} and any(s.bytes % b == 0 for b in BLOCKS)), None)
+
+
+def _mute(seen: Seen, hazard: Event | None) -> Source | None:
+    """Return the only log that a script promised, whose program buffers its output, where it tells of no training."""
+    if hazard is None:
+        return None
+    own = [s for s in seen.logs() if s.path in _promised(seen, hazard.path)]
+    trained = {step.path for step in seen.current_steps()}
+    return own[0] if len(own) == 1 and own[0].bytes < min(BLOCKS) and own[0].path not in trained else None
 
 
 def _later(seen: Seen, log: Source) -> Evidence | None:

@@ -51,6 +51,8 @@ _FORMS = (
 )
 
 
+_BEFORE = lazy(r"\[(?:[\w-]{1,40}: )?nvidia-smi(?:\((?:stdout|stderr)\))?\]:? ?|^(?:\[[\w.-]{1,40}\] )+")
+"""What a wrapper puts before each line of it that it passes on."""
 _ANY = lazy("|".join(re.escape(words) for words in (*TRIGGERS, "Impossible to initialize")))
 
 
@@ -63,7 +65,7 @@ def complaint(text: str) -> tuple[str, dict[str, Value]] | None:
         return None
     for topic, pattern in _FORMS:
         match = pattern.search(text)
-        if match is None or text[: match.start()].strip().strip("[$>#"):
+        if match is None or _BEFORE.sub("", text[: match.start()]).strip().strip("[$>#"):
             continue
         facts: dict[str, Value] = {k: v for k, v in match.groupdict().items() if v is not None}
         if "device" in facts:

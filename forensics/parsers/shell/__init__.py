@@ -33,6 +33,7 @@ from forensics.parsers.shell.forms import (
     ZSH,
 )
 from forensics.sources.sniff import PROMPT
+from forensics.text.locales import WORDS, in_english
 from forensics.text.quote import quote
 from forensics.text.signals import SIGNALS
 
@@ -127,6 +128,7 @@ class Shell:
         "docker ",
         "podman ",
         "Configuration file '",
+        *WORDS,
     )
     follow = 2
     hears: Hears = "blocks"
@@ -136,7 +138,7 @@ class Shell:
         pipeline = 0  # the line after one that reports a pipeline's first member
         looked = -_ANSWERS  # the line of a command that only looks at containers
         for record in records:
-            text = _behind_prompt(record.text.rstrip())
+            text = in_english(_behind_prompt(record.text.rstrip()))
             if record.level in _CALM or len(text) > _LONGEST:
                 continue
             member = record.line.number == pipeline and not record.line.gap and MEMBER.match(text)
