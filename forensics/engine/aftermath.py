@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from forensics.engine.causes import Candidate, of_a_helper
+from forensics.engine.causes import Candidate
 from forensics.engine.outcome import Outcome
+from forensics.engine.recovery import of_a_helper
 from forensics.engine.seen import Seen
 from forensics.model import Event, Verdict
 from forensics.text.lazy import lazy

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cmp_to_key
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from forensics.engine.match import Match
-from forensics.engine.outcome import Outcome, is_end
+from forensics.engine.outcome import Outcome
 from forensics.engine.progress import Progress
+from forensics.engine.recovery import answered, answers_of, ends_of, recovered
 from forensics.engine.seen import UNTIMED, Seen
 from forensics.engine.services import Services
 from forensics.engine.starts import last_starts
 from forensics.engine.whose import Whose
-from forensics.model import SEVERITIES, Event, Role, Severity, Value
+from forensics.model import SEVERITIES, Event, Role, Severity
 from forensics.rulebook.groups import members
 from forensics.rulebook.schema import Rule
-from forensics.text.frames import in_helper
 
 SLACK_S = 2.0
 """Clocks of ranks and of the kernel may differ by this much."""
@@ -27,13 +27,8 @@ REPORTED_LATE_S = 30.0
 """The kernel writes at once what a program, whose GPU works on while it waits, reports only later.
 
 So do the partners of a process that closes its connections, then ends its threads, and then prints its traceback."""
-RECOVERED_AFTER = 2
-"""Progress records of the same rank after a fault that make it a recovered one."""
-OTHERS_WENT_ON = 5
-"""Progress records of the other ranks after a fault of one that reports none: they could not go on without it."""
 _SENT = frozenset({"scheduler.cancelled", "host.killed-signal"})
 """How tasks end that the launcher stops because another one failed."""
-_ANSWERED = {"nfs": "nfs-ok"}
 
 
 class Candidate(Struct):
@@ -76,10 +71,10 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
         groups[match.rule.id].append(match)
     progress = Progress(seen.steps)
     whose, services = Whose(seen, progress), Services(seen)
-    ends = _ends(seen)
+    ends = ends_of(seen)
     starts = last_starts(seen)
     at_work = bool(seen.current_steps())
-    answers = {(e.path, e.kind, e.fields.get("server")): e.line for e in seen.said("kernel", *_ANSWERED.values())}
+    answers = answers_of(seen)
     found = []
     for group in groups.values():
         # What tmux itself says is of now, whatever run its panes show.
@@ -98,11 +93,11 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
         lasting = [
             m
             for m in related
-            if not _answered(m.event, answers)
+            if not answered(m.event, answers)
             and (
                 _severity(m) != "error"
                 or (end.finished is None and not end.reached_total and services.ended(m.event))
-                or not (whose.outlived(m.event) or _recovered(m.event, progress, ends, end))
+                or not (whose.outlived(m.event) or recovered(m.event, progress, ends, end))
             )
         ]
         chosen = lasting or related or current or group
@@ -129,12 +124,6 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
             )
         )
     return found
-
-
-def _answered(event: Event, answers: Mapping[tuple[str, str, Value], int]) -> bool:
-    """Tell whether the same file says later that the trouble is over: a server that answers again."""
-    kind = _ANSWERED.get(event.kind, "") if event.speaker == "kernel" else ""
-    return answers.get((event.path, kind, event.fields.get("server")), 0) > event.line
 
 
 def _refuted(match: Match, progress: Progress, *, at_work: bool) -> bool:
@@ -330,54 +319,3 @@ def _position(event: Event) -> tuple[float, str, int, int]:
     since = event.fields.get("waiting_since")
     time = since if isinstance(since, float) else event.time
     return (time if time is not None else float("inf"), event.path, event.line, event.column)
-
-
-def of_a_helper(event: Event) -> bool:
-    """Tell whether an exception was raised in a thread or a child of the program, which it does not end."""
-    return event.speaker == "exception" and in_helper(str(event.fields.get("frames") or ""))
-
-
-def _had_ended(event: Event, end: Outcome) -> bool:
-    """Tell whether the program had said that it was done when something was raised, and left with status 0."""
-    if end.exit_code != 0 or end.masked:
-        return False
-    return any(e is not None and e.path == event.path and e.line < event.line for e in (end.finished, end.hinted))
-
-
-def _ends(seen: Seen) -> dict[str, set[int | None]]:
-    """Return which ranks say in a source that training came to its end; None is nobody in particular."""
-    grouped: dict[str, set[int | None]] = defaultdict(set)
-    for event in seen.events:
-        if is_end(event) and not event.fields.get("weak"):
-            grouped[event.path].add(event.rank)
-    return grouped
-
-
-def _recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[int | None]], end: Outcome) -> bool:
-    """Tell whether the same rank went on after the event, or had finished its work before it."""
-    if (
-        event.speaker == "observed"
-        or event.kind == "duplicate-session"
-        or (end.bad and event.rank is None and event.lane is not None)
-    ):
-        return False
-    if event.kind == "pod-event" and replace(end, hinted=None).good:
-        return True  # the pod was put elsewhere, or its node came back: the program itself ended well
-    if (event.speaker == "slurm" and event.kind in {"cancelled", "node-failure"}) or event.text.startswith("TERM_"):
-        # A program that passes the signal over goes on for a moment; LSF's report stands above what the program said.
-        return end.good
-    if event.kind == "compile-failed" and end.good:
-        return True  # its file has no progress to recover by: the log says that the training went on without it
-    if of_a_helper(event) and _had_ended(event, end):
-        return True
-    if event.speaker == "exception" and end.proven and not progress.trains(event.path):
-        return True  # a report beside the log, of what the run survived
-    done = ends.get(event.path, ())
-    if done and not end.bad and (event.rank is None or event.rank in done or None in done):
-        return True
-    mute = event.rank is not None or (end.good and event.lane is not None)
-    if mute and not end.bad and not progress.reports(event):
-        return progress.all_after(event) >= OTHERS_WENT_ON
-    if event.rank is None and end.bad and progress.ranked_after(event):
-        return False  # whose progress this is cannot be told
-    return progress.after(event) >= RECOVERED_AFTER
