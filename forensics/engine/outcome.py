@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -15,6 +16,8 @@ from forensics.model import Event, Step
 
 _AT_WORK = frozenset({"RUNNING", "COMPLETING", *WORKING})
 _DONE = frozenset({"COMPLETED", "COMPLETE", "Succeeded"})
+_GOES_ON = 10
+"""Records of training below a word of its end that show it to have been another one's."""
 _CLOSING_LINES = 20
 """Lines of a log below the word of a build tool that its step failed, where that is how the log ends."""
 
@@ -85,6 +88,7 @@ def outcome(seen: Seen) -> Outcome:
         # The script gets to its last line whatever became of the program, and says what stands there.
         said = {str(e.fields["text"]) for e in seen.said("launch", "says")}
         ends = [e for e in ends if not any(text in e.text for text in said)]
+    ends = [e for e in ends if not _trained_on(e, steps)]
     states = [str(e.fields.get("state", "")) for e in states_of(seen, "job-state", "pod-state")] or at_work(seen)
     return Outcome(
         exit_code=code,
@@ -99,6 +103,12 @@ def outcome(seen: Seen) -> Outcome:
         last_step=last,
         total_steps=total,
     )
+
+
+def _trained_on(end: Event, steps: Sequence[Step]) -> bool:
+    """Tell whether training went on for long below a word of its end: that was of a trial, a fold or a stage."""
+    below = (s for s in steps if s.path == end.path and s.line > end.line and end.rank in {None, s.rank})
+    return next(islice(below, _GOES_ON - 1, None), None) is not None
 
 
 def _last_epoch(seen: Seen) -> int | None:

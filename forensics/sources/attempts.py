@@ -151,8 +151,14 @@ def _opening(unit: Unit) -> set[str]:
 
 def _older_first(chain: list[list[Unit]], gone: AbstractSet[int]) -> list[list[Unit]]:
     """Put the tries that are known to be earlier before the others, whatever their names count."""
-    old = [[u for u in group if all(id(made) in gone for made in u.inputs)] for group in chain]
-    rest = [[u for u in group if u not in earlier] for group, earlier in zip(chain, old, strict=True)]
+    if not gone:
+        return chain
+    old: list[list[Unit]] = []
+    rest: list[list[Unit]] = []
+    for group in chain:
+        known = [all(id(made) in gone for made in unit.inputs) for unit in group]
+        old.append([unit for unit, is_old in zip(group, known, strict=True) if is_old])
+        rest.append([unit for unit, is_old in zip(group, known, strict=True) if not is_old])
     return [group for group in (*old, *rest) if group] if any(rest) else chain
 
 

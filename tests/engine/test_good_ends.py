@@ -244,3 +244,21 @@ def test_docker_tells_of_a_container_in_a_template(state: str, verdict: str) -> 
         report(log, **{"inspect.txt": f"$ docker inspect -f '{{{{.State.Status}}}}' scorer\n{state}\n"}).verdict
         == verdict
     )
+
+
+@pytest.mark.parametrize(("more", "verdict"), [(0, "healthy"), (30, "unknown")])
+def test_a_good_word_above_long_training_was_that_of_a_trial(more: int, verdict: str) -> None:
+    """A finder of batch sizes ends trials of its own; what trained on has not told its end."""
+    trial = (
+        "".join(f"step {n}/3 | loss 2.{n}\n" for n in range(1, 4)) + "`Trainer.fit` stopped: `max_steps=3` reached.\n"
+    )
+    run = "".join(f"step {n}/900 | loss 1.{n}\n" for n in range(1, more + 1))
+    assert report(trial + run).verdict == verdict
+
+
+def test_ray_tune_tells_the_end_of_each_iteration() -> None:
+    """Which is none of the training."""
+    log = "".join(
+        f"epoch {n} loss 2.{n}\nTraining finished iteration {n} at 2024-06-04 10:36:44.\n" for n in range(1, 6)
+    )
+    assert report(log).verdict == "unknown"

@@ -40,7 +40,7 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         lazy(
             rf"\b{_TRAINING}(?: run| process| loop)?(?: is| has| was)?(?: now)?(?: successfully)? "
-            r"(?:completed?|finished|done)\b(?! (?:with|in) error)(?!: \d{1,3}%)",
+            r"(?:completed?|finished|done)\b(?! (?:with|in) error)(?!: \d{1,3}%)(?! iteration \d)",
             re.IGNORECASE,
         ),
         "training",
