@@ -175,7 +175,13 @@ def _dated(units: Sequence[Unit]) -> list[Unit]:
     if not plain or not dated:
         return []  # files are looked into only where names ask for it
     peek(units)
-    return [unit for unit in dated if any(p.stem[:1] == unit.stem[:1] and _may_follow(p, unit) for p in plain)]
+    return [unit for unit in dated if any(_named_alike(p, unit) and _may_follow(p, unit) for p in plain)]
+
+
+def _named_alike(one: Unit, other: Unit) -> bool:
+    """Tell whether two logs of one folder are called by the same first word: the folder's own words say nothing."""
+    folder = _folder(one)
+    return folder == _folder(other) and one.stem[len(folder) :][:1] == other.stem[len(folder) :][:1]
 
 
 def _before_resumption(units: Sequence[Unit]) -> list[Unit]:

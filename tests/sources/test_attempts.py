@@ -215,6 +215,7 @@ def test_numbered_logs_that_ran_together_are_ranks() -> None:
         ("training_log_2024_9_19_09_12_40.txt", "training_log_2024_9_19_18_05_03.txt"),
         ("train_bs512_0501.log", "train.log"),
         ("attempts/2025-01-20_first.log", "maxtext_stdout.log"),
+        ("nightly/train-2024-08-05.log", "nightly/train.log"),
     ],
 )
 def test_days_and_hours_in_names_tell_tries(older: str, newer: str) -> None:
@@ -229,3 +230,14 @@ def test_the_folder_in_which_all_lies_tells_nothing() -> None:
     assert list(attempts({f"exp7/run/{name}": data for name, data in names.items()}).values()) == list(
         attempts(names).values()
     )
+
+
+def test_a_log_of_the_folder_makes_those_of_days_no_older_than_they_are() -> None:
+    """What cron says stands beside them, and is none of their programs."""
+    files = {
+        "nightly/2024-08-05.log": BARE,
+        "nightly/2024-08-06.log": b"nohup: ignoring input\n",
+        "nightly/cron.log": BARE,
+    }
+    found = attempts(files)
+    assert found["nightly/2024-08-06.log"] == max(found.values()) > found["nightly/2024-08-05.log"]
