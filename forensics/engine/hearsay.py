@@ -23,10 +23,14 @@ def set_aside(found: Sequence[Candidate], seen: Seen, end: Outcome) -> None:
     notes = {s.path for s in seen.sources if is_note(s.path)}
     if not notes:
         return
-    live = [c for c in found if c.active]
-    told = [c for c in live if all(m.event.path in notes and m.event.speaker not in _RECORDS for m in c.matches)]
-    others = any(c.severity == "error" or c.id.startswith("capture.") for c in live if c not in told)
+    quoted = {
+        c.id
+        for c in found
+        if c.active and all(m.event.path in notes and m.event.speaker not in _RECORDS for m in c.matches)
+    }
+    others = [c for c in found if c.active and c.id not in quoted]
+    known = any(c.severity == "error" or c.id.startswith("capture.") for c in others)
     logs = any(s.kind in _LOGS and s.path not in notes for s in seen.logs())
-    if others or end.good or (logs and not end.bad):
-        for candidate in told:
-            candidate.quoted = True
+    if known or end.good or (logs and not end.bad):
+        for candidate in found:
+            candidate.quoted = candidate.id in quoted

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -88,7 +88,8 @@ def outcome(seen: Seen) -> Outcome:
         # The script gets to its last line whatever became of the program, and says what stands there.
         said = {str(e.fields["text"]) for e in seen.said("launch", "says")}
         ends = [e for e in ends if not any(text in e.text for text in said)]
-    ends = [e for e in ends if not _trained_on(e, steps)]
+    late = _late_lines(steps) if ends else {}
+    ends = [e for e in ends if late.get((e.path, e.rank), 0) <= e.line]
     states = [str(e.fields.get("state", "")) for e in states_of(seen, "job-state", "pod-state")] or at_work(seen)
     return Outcome(
         exit_code=code,
@@ -105,10 +106,16 @@ def outcome(seen: Seen) -> Outcome:
     )
 
 
-def _trained_on(end: Event, steps: Sequence[Step]) -> bool:
-    """Tell whether training went on for long below a word of its end: that was of a trial, a fold or a stage."""
-    below = (s for s in steps if s.path == end.path and s.line > end.line and end.rank in {None, s.rank})
-    return next(islice(below, _GOES_ON - 1, None), None) is not None
+def _late_lines(steps: Iterable[Step]) -> dict[tuple[str, int | None], int]:
+    """Return of each source, and of each rank in it, the line below which training does not go on for long.
+
+    A word of the end above that line was of a trial, a fold or a stage. None is all ranks together.
+    """
+    lines: dict[tuple[str, int | None], list[int]] = defaultdict(list)
+    for step in steps:
+        for rank in {None, step.rank}:
+            lines[step.path, rank].append(step.line)
+    return {whose: sorted(found)[-_GOES_ON] for whose, found in lines.items() if len(found) >= _GOES_ON}
 
 
 def _last_epoch(seen: Seen) -> int | None:

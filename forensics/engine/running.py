@@ -19,8 +19,8 @@ _SLACK_S = 120.0
 _BUSY_PERCENT = 50
 _LOOKS = 2
 """Snapshots that somebody made by hand; a series of them may have ended with the machine itself."""
-_RHYTHM = 20
-"""Steps that may pass between the last words of a log and the look at its GPUs."""
+RHYTHM = 20
+"""A run may be silent for this many of its own step times: evaluation and checkpoints take their time."""
 _TRAINS = lazy(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|composer|train\w{0,10})\b")
 _PARTED = lazy(r"[^a-z0-9]+")
 _COMMON = frozenset({"train", "training", "trainer", "logs", "stdout", "stderr", "output", "container", "docker"})
@@ -47,7 +47,7 @@ def _looked_at(seen: Seen) -> Iterator[str]:
         return
     steps = seen.current_steps()
     rhythm = timeline.gaps(steps)
-    fresh = max(_SLACK_S, _RHYTHM * rhythm.median_s) if rhythm else _SLACK_S
+    fresh = max(_SLACK_S, RHYTHM * rhythm.median_s) if rhythm else _SLACK_S
     trained = {step.path for step in steps}
     for log in seen.logs():
         if log.ended is not None and 0 <= last - log.ended <= fresh and (log.path in trained or _serves(seen, log)):

@@ -153,13 +153,13 @@ def _older_first(chain: list[list[Unit]], gone: AbstractSet[int]) -> list[list[U
     """Put the tries that are known to be earlier before the others, whatever their names count."""
     if not gone:
         return chain
-    old: list[list[Unit]] = []
-    rest: list[list[Unit]] = []
-    for group in chain:
-        known = [all(id(made) in gone for made in unit.inputs) for unit in group]
-        old.append([unit for unit, is_old in zip(group, known, strict=True) if is_old])
-        rest.append([unit for unit, is_old in zip(group, known, strict=True) if not is_old])
+    old = [[u for u in group if _known(u, gone)] for group in chain]
+    rest = [[u for u in group if not _known(u, gone)] for group in chain]
     return [group for group in (*old, *rest) if group] if any(rest) else chain
+
+
+def _known(unit: Unit, gone: AbstractSet[int]) -> bool:
+    return all(id(made) in gone for made in unit.inputs)
 
 
 def _number(units: Sequence[Unit], chains: Sequence[list[list[Unit]]], ordered: Sequence[Input]) -> None:

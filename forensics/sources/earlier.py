@@ -83,8 +83,7 @@ def _whole_parts(ordered: Sequence[Input]) -> list[Input]:
         base = by_name.get(part.base) if part is not None else None
         if base is None or base is made:
             continue
-        steps = _first_step(made), _first_step(base)
-        if _begins(made) & _begins(base) or (steps[0] is not None and steps[0] == steps[1]):
+        if _begins(made) & _begins(base) or _first_step(made) == _first_step(base) is not None:
             found.append(made)
     return found
 

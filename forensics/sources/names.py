@@ -47,6 +47,12 @@ def is_note(path: str) -> bool:
     return _NOTE.fullmatch(name) is not None and not name.lower().endswith((".log", ".out", ".err"))
 
 
+def is_makefile(path: str) -> bool:
+    """Tell whether a file is called as make's are."""
+    name = PurePosixPath(path.replace("!", "/")).name.lower()
+    return name in {"makefile", "gnumakefile"} or name.endswith(".mk")
+
+
 def is_ignored(path: str) -> bool:
     """Tell whether a path inside a run is quietly left out: hidden, a cache, program code."""
     *folders, name = PurePosixPath(path).parts or ("",)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from forensics.sources.binary import binary_kind, is_text
-from forensics.sources.names import is_note, unpacked
+from forensics.sources.names import is_makefile, is_note, unpacked
 from forensics.sources.records import record_kind
 from forensics.text import ansi
 from forensics.text.damage import pane_width
@@ -70,7 +70,6 @@ _LOOK = lazy(r"[$#>%] ?(?:sudo )?(?:date|ls|stat|find|df|du|ps|free|sacct|squeue
 """A prompt and a command that looks at something."""
 _SHEBANG = lazy(r"#!.{0,60}\b(?:bash|sh|zsh|ksh|dash)\b")
 _BATCH = lazy(r"^#(?:SBATCH|PBS|BSUB) -", re.MULTILINE)
-_MAKEFILE = lazy(r"(?:GNU)?[Mm]akefile|.{1,80}\.mk")
 _LSF = "# LSBATCH: User input"
 _SCRIPT_NAME = (".sh", ".sbatch", ".slurm", ".bash", ".zsh", ".ksh", ".pbs", ".lsf", ".sub")
 _COMMAND = lazy(
@@ -158,7 +157,7 @@ def _runs(base: str, lines: Sequence[str], closing: str) -> bool:
 
 def _told(base: str, text: str, lines: Sequence[str], closing: str) -> str:
     """The kind of a text that no format gives away: a script, a session, a capture, a log, or a note."""
-    if _MAKEFILE.fullmatch(base):
+    if is_makefile(base):
         return "launch-script"
     prompts = sum(PROMPT.match(line) is not None for line in lines)
     # LSF's report of a job holds its script, and then what it said.

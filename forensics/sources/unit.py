@@ -124,12 +124,9 @@ def read_name(path: str) -> Unit:
 
 def _joined(date: re.Match[str]) -> str:
     """Return a date, and the time of day behind it, as one number: `2024_9_18_09_12_40` is 20240918091240."""
+    day = f"{date['year']}{date['month']:0>2}{date['day']:0>2}"
     clock = re.sub(r"\D", "", date["clock"] or "")
-    return (
-        f"{date['year']}{date['month']:0>2}{date['day']:0>2}{clock:0<6}"
-        if clock
-        else (f"{date['year']}{date['month']:0>2}{date['day']:0>2}")
-    )
+    return f"{day}{clock:0<6}" if clock else day
 
 
 def _holds_workers(parts: Sequence[str], at: int) -> bool:

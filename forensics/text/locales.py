@@ -50,8 +50,6 @@ _OPEN = lazy(
 
 def in_english(text: str) -> str:
     """Return a shell's line in English, as far as its error is known in its language; else the line as it is."""
-    if text.isascii() and _ANY.search(text) is None:
-        return text
     found = _ANY.search(text)
     if found is None:
         return text

@@ -103,8 +103,8 @@ def _to_come(seen: Seen) -> Iterator[Event]:
     where only what python writes to stderr has come.
     """
     hazard = next(seen.said("launch", "buffered"), None)
-    even = _even(seen) or _mute(seen, hazard)
-    if even is None:
+    log = _even(seen) or _mute(seen, hazard)
+    if log is None:
         return
     end = outcome(seen)
     if end.good or end.bad or end.signal is not None or _kill(seen) is not None:
@@ -113,7 +113,7 @@ def _to_come(seen: Seen) -> Iterator[Event]:
         return  # it was started with its output unbuffered
     if next(seen.said("shell", "copy-failed"), None) is not None:
         return
-    later, alive = _later(seen, even), _alive(seen, even)
+    later, alive = _later(seen, log), _alive(seen, log)
     if later is None or (alive is None and not end.running):
         return
     state = next((e for e in seen.said("scheduler", "job-state") if e.fields.get("state") == end.scheduler_state), None)
@@ -124,11 +124,11 @@ def _to_come(seen: Seen) -> Iterator[Event]:
         "last_checkpoint_step": timeline.last_checkpoint(seen.events, seen.current_steps()),
         "last_step": timeline.last_step(seen.current_steps()),
     }
-    ends = f"ends exactly at {even.bytes} bytes, where a buffer does" if even.state in {"torn", "cut"} else "is silent"
+    ends = f"ends exactly at {log.bytes} bytes, where a buffer does" if log.state in {"torn", "cut"} else "is silent"
     text = f"the log {ends}, and the run worked on after that"
-    last = next((line.text for line in reversed(seen.tails.get(even.path, ())) if line.text.strip()), "")
-    at = Evidence(even.path, even.lines, even.lines, last[-400:])
-    yield observed(at, "buffering", text, fields, (later, *known), even.ended)
+    last = next((line.text for line in reversed(seen.tails.get(log.path, ())) if line.text.strip()), "")
+    at = Evidence(log.path, log.lines, log.lines, last[-400:])
+    yield observed(at, "buffering", text, fields, (later, *known), log.ended)
 
 
 def _even(seen: Seen) -> Source | None:

@@ -190,22 +190,23 @@ def _script(name: Value) -> str:
 
 def _stopped_short(seen: Seen) -> bool:
     """Tell whether training stands well before its own total, and nobody says that this was meant."""
-    steps = timeline.placed(seen.current_steps())
+    trained = seen.current_steps()
+    steps = timeline.placed(trained)
     last = next((s for s in reversed(steps) if s.step is not None and s.total), None)
     short = last is not None and (last.step or 0) < _NEARLY * (last.total or 0)
     reached, planned = timeline.last_step(steps), _planned(seen, _STEPS)
     short = short or (reached is not None and planned is not None and reached < _NEARLY * planned)
-    return (short or _epochs_left(seen)) and not outcome(seen).good
+    return (short or _epochs_left(seen, trained)) and not outcome(seen).good
 
 
-def _epochs_left(seen: Seen) -> bool:
+def _epochs_left(seen: Seen, steps: Sequence[Step]) -> bool:
     """Tell whether more than one of the planned epochs is left after the last that is told of."""
-    paths = {s.path for s in seen.current_steps()}
+    paths = {s.path for s in steps}
     told = [(s.line, s.epoch, s.epochs or s.total) for s in seen.steps if s.path in paths and _counts_epochs(s)]
     _, epoch, planned = max(told, default=(0, None, None), key=lambda row: row[0])
     planned = planned or _planned(seen, _EPOCHS)
     if epoch is None:
-        epoch = max((s.epoch for s in seen.current_steps() if s.epoch is not None), default=None)
+        epoch = max((s.epoch for s in steps if s.epoch is not None), default=None)
     return epoch is not None and planned is not None and epoch + 1 < planned
 
 

@@ -19,7 +19,7 @@ _PROGRAM = frozenset({"exception", "c10d", "torchrun", "device", "progress", "dy
 """Speakers whose words prove that a file holds what the program said."""
 PANES = frozenset({"tmux-capture", "transcript"})
 """Kinds of source that show what a terminal showed."""
-_TRAINS = lazy(r"train|finetun|pretrain", re.IGNORECASE)
+_TRAINS = lazy(r"train|finetun", re.IGNORECASE)
 _NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
 _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
 _STALE_S = 600.0

@@ -24,8 +24,8 @@ def observe(seen: Seen) -> Iterator[Event]:
     told: dict[tuple[str, str, Value], list[Event]] = defaultdict(list)
     for event in seen.said("timers", *_TIMES):
         told[event.path, event.kind, event.fields.get("section")].append(event)
+    timed = [s for s in seen.current_steps() if s.step_time_s] if told else []
     for (path, _, _), reports in told.items():
-        timed = [s for s in seen.current_steps() if s.step_time_s]
         steps = [s for s in timed if s.path == path] or timed  # another rank may be the one that tells of its steps
         if len(reports) >= _LEAST and steps and (found := _behind(reports, steps)) is not None:
             yield found

@@ -14,6 +14,7 @@ from forensics.engine.observe.expected import PANES
 from forensics.engine.observe.gpus import loads, memory
 from forensics.engine.observe.observed import observed
 from forensics.engine.outcome import outcome
+from forensics.engine.running import RHYTHM
 from forensics.engine.seen import Seen
 from forensics.model import Event, Evidence, Source, Step, Value
 from forensics.sources.names import is_note
@@ -29,8 +30,6 @@ LEAST_HELD_S = 3600.0
 """Looks at GPUs that are held and do nothing, and how far the first and the last lie apart."""
 MOST_LINES = 200
 """Lines of a log in which nothing was told of a step: of a longer one, nobody knows whether it tells in its own way."""
-RHYTHM = 20
-"""A pause is a hang only beyond this many of the run's own step times: evaluation and checkpoints take their time."""
 
 _BETWEEN = 4
 """Lines between the last words of a run and its end, such as blank ones and the key that was pressed."""

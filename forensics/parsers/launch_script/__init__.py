@@ -22,12 +22,13 @@ from collections.abc import Iterator
 
 from forensics.model import Context, Event, Value
 from forensics.parsers.launch_script.hazards import hazards
-from forensics.parsers.launch_script.makefile import is_makefile, recipes
+from forensics.parsers.launch_script.makefile import recipes
 from forensics.parsers.launch_script.promises import promises
 from forensics.parsers.launch_script.record import RunRecord
 from forensics.parsers.launch_script.sayings import says
 from forensics.parsers.launch_script.scopes import Found, Script, read
 from forensics.parsers.launch_script.training import settings
+from forensics.sources.names import is_makefile
 
 MOST_EVENTS = 2000
 _NEAR = 30

@@ -9,19 +9,10 @@ pipefail (`.SHELLFLAGS := -o pipefail -c`) has it. Source: GNU make manual, "Rec
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-
 from forensics.text.lazy import lazy
 
-_NAMES = frozenset({"makefile", "gnumakefile"})
 _VARIABLE = lazy(r"\$\((?P<name>\w{1,80})\)")
 _SET = lazy(r"(?:export |override )?(?P<name>[A-Za-z_]\w{0,80})\s{0,4}(?::{0,2}|\?)=\s{0,4}(?P<value>\S{0,400})\s*$")
-
-
-def is_makefile(path: str) -> bool:
-    """Tell whether a file is called as make's are."""
-    name = PurePosixPath(path).name.lower()
-    return name in _NAMES or name.endswith(".mk")
 
 
 def recipes(text: str) -> str:
