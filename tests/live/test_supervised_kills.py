@@ -26,7 +26,7 @@ def one(folder: Path, whom: str, delay_s: float) -> str:
     words = (sys.executable, "-S", "-c", supervised.SCRIBE, str(ledger), str(LINES), "0.0001")
     front = supervised.start(runs, *words)
     recorder, program = supervised.processes(front.pid)
-    supervised.wait_for(ledger.exists, "the first line")
+    supervised.wait_for(lambda: ledger.exists() and ledger.stat().st_size, "the first line")
     time.sleep(delay_s)
     pids = {"program": program, "front": front.pid, "recorder": recorder}
     names = {"supervisor": ["front", "recorder"], "all": ["front", "recorder", "program"]}.get(
