@@ -202,12 +202,12 @@ def _root(live: Sequence[Candidate], end: Outcome) -> Candidate | None:
     program = [c for c in unexplained if not _capture(c)]
     capture = [c for c in unexplained if _capture(c)]
     tiers = (
-        [c for c in program if c.severity == "error" and c.hint == "cause"],
+        [c for c in program if _worst(c)],
         # What only follows from something is noise where the run came to a good end.
         [] if end.good else [c for c in program if c.severity == "error"],
         # A warning that led to an error is worth more than what is odd about the capture of it.
-        [c for c in program if c.hint == "cause" and any(e.severity == "error" and c.id in e.because for e in live)],
-        [c for c in capture if c.severity == "error" and c.hint == "cause" and (not end.good or _unstarted(c, end))],
+        [c for c in program if c.hint == "cause" and _led_to_error(c, live)],
+        [c for c in capture if _worst(c) and (not end.good or _unstarted(c, end) or _led_to_error(c, live))],
         [c for c in program if c.severity == "warning" and c.hint == "cause"],
         [] if end.good else capture,
     )
@@ -215,6 +215,14 @@ def _root(live: Sequence[Candidate], end: Outcome) -> Candidate | None:
         if tier:
             return min(tier, key=cmp_to_key(_earlier))
     return None
+
+
+def _worst(candidate: Candidate) -> bool:
+    return candidate.severity == "error" and candidate.hint == "cause"
+
+
+def _led_to_error(candidate: Candidate, live: Sequence[Candidate]) -> bool:
+    return any(e.severity == "error" and candidate.id in e.because for e in live)
 
 
 def _unstarted(candidate: Candidate, end: Outcome) -> bool:

@@ -37,7 +37,7 @@ def _finding(candidate: Candidate, seen: Seen) -> Finding:
     hinted = [m for m in candidate.matches if m.signal.role == candidate.hint]
     decisive = next((m for m in hinted if (m.signal.severity or rule.severity) == candidate.severity), hinted[0])
     facts = _facts(candidate, decisive, seen)
-    text = _fill(rule.why.strip(), facts)
+    text = _fill((decisive.signal.why or rule.why).strip(), facts)
     if sentence := _first(candidate.matches, "sentence"):
         text = f"{sentence}. {text}"
     if candidate.recovered:

@@ -19,6 +19,7 @@ from forensics.engine.phases import told_apart
 from forensics.engine.reader import TABLE_CAP, UNREAD, Heard, Reader, budget
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.engine.streams import read_stream_part
+from forensics.engine.woven import woven
 from forensics.model import NO_FIELDS, Context, Value
 from forensics.parsers.metrics import STEP_HINT
 from forensics.rulebook.lint import UNSPOKEN
@@ -115,6 +116,7 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
     seen.notes.extend(_summary(left_out))
     seen.events = told_apart(seen.events, seen.steps)
     seen.current = max((s.attempt for s in seen.sources), default=0)
+    seen.events.extend(woven(seen, found.inputs, found.watch))
     return seen
 
 

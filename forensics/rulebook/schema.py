@@ -19,7 +19,7 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `unless` must match neither. `where` lists comparisons of facts, such as
     `reserved_unallocated_bytes >= requested_bytes`; all must hold, and a fact that is
     absent makes one fail. `facts` are constants added on a match. `anchors` replaces
-    the literals derived from `pattern`. `title` replaces the rule's where this signal decides.
+    the literals derived from `pattern`. `title` and `why` replace the rule's where this signal decides.
     `explains` adds to what the rule explains, and wins over a cause that explains this one in turn.
     """
 
@@ -37,6 +37,7 @@ class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     facts: dict[str, str | int | float | bool] = {}
     anchors: tuple[str, ...] = ()
     title: str = ""
+    why: str = ""
     explains: tuple[str, ...] = ()
 
 

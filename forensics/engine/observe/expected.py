@@ -55,7 +55,8 @@ def _rivals(seen: Seen) -> set[str]:
 
     Of `eager_run1.log` beside `train.log` only the latter is of the script that lies with them. It must
     have trained, as what serves a run has not, unless the run came to a good end all the same. Both must
-    have an end of their own, and another one, for the logs of one run tell of one end, if any.
+    have an end of their own, and another one, for the logs of one run tell of one end, if any. What ends
+    with the script's own words is the output of the script.
     """
     logs = {s.path: s for s in seen.logs() if s.rank is None and s.host is None}
     present = (promised_file(e.path, list(logs.values())) for e in seen.expected if e.state == "present")
@@ -67,11 +68,17 @@ def _rivals(seen: Seen) -> set[str]:
     trained = logs.keys() if done else {step.path for step in seen.current_steps()} & logs.keys()
     return {
         path
-        for path in trained - ours.keys()
+        for path in trained - ours.keys() - _of_the_script(seen)
         if path.rpartition("/")[0] in folders
         and (end := _end(seen, logs[path]))
         and all(not end & own and _before(logs[path], logs[other]) for other, own in ours.items())
     }
+
+
+def _of_the_script(seen: Seen) -> set[str]:
+    """Return the sources whose last lines have what the launch script prints."""
+    said = tuple(str(e.fields["text"]) for e in seen.said("launch", "says"))
+    return {path for path, tail in seen.tails.items() if any(line.text.startswith(said) for line in tail)}
 
 
 def _stages_before(seen: Seen) -> set[str]:
