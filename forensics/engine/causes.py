@@ -210,6 +210,7 @@ def _root(live: Sequence[Candidate], end: Outcome) -> Candidate | None:
         [c for c in capture if _worst(c) and (not end.good or _unstarted(c, end) or _led_to_error(c, live))],
         [c for c in program if c.severity == "warning" and c.hint == "cause"],
         [] if end.good else capture,
+        [] if end.good or end.running else [c for c in program if _gone(c)],
     )
     for tier in tiers:
         if tier:
@@ -223,6 +224,11 @@ def _worst(candidate: Candidate) -> bool:
 
 def _led_to_error(candidate: Candidate, live: Sequence[Candidate]) -> bool:
     return any(e.severity == "error" and candidate.id in e.because for e in live)
+
+
+def _gone(candidate: Candidate) -> bool:
+    """Tell whether a look at the machine shows that training is gone: all that is known where nothing says why."""
+    return any(m.event.kind == "left-empty" for m in candidate.matches)
 
 
 def _unstarted(candidate: Candidate, end: Outcome) -> bool:

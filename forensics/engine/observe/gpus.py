@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from forensics import timeline
 from forensics.engine.observe.observed import observed
+from forensics.engine.running import RHYTHM
 from forensics.engine.seen import Seen
 from forensics.model import Event, Value
 
@@ -20,6 +22,8 @@ SLOW_CLOCK = 0.8
 """Share of the others' clock; boost clocks of sound cards of one kind differ by a few per cent."""
 UNUSED = "GPU available but not used"
 """Lightning's warning, from 1.0 on: alone it may be meant so."""
+_GONE_S = 600.0
+"""Seconds without a word from which on empty GPUs are no pause."""
 BUSY_OTHERS = 90
 """Per cent of utilization that ranks show which spin in a collective until the last one comes."""
 
@@ -100,7 +104,20 @@ def _all_idle(seen: Seen) -> Iterator[Event]:
     if said is not None:
         text = "the program says that it does not use the GPU, and the GPU does nothing"
         yield observed(said.place, "gpu-unused", text, fields, (last.place,), said.time)
-    yield observed(last.place, "all-idle", f"all {len(used)} GPUs are idle and empty", fields, also, last.time)
+    text = f"all {len(used)} GPUs are idle and empty"
+    kind = "left-empty" if _long_after(seen, last) else "all-idle"
+    yield observed(last.place, kind, text, fields, also, last.time)
+
+
+def _long_after(seen: Seen, look: Event) -> bool:
+    """Tell whether training had been silent for longer than it ever pauses when somebody looked."""
+    steps = seen.current_steps()
+    trained = {step.path for step in steps}
+    ended = [log.ended for log in seen.logs() if log.path in trained and log.ended is not None]
+    rhythm = timeline.gaps(steps)
+    if look.time is None or not ended:
+        return False
+    return look.time - max(ended) > max(_GONE_S, RHYTHM * rhythm.median_s if rhythm else 0.0)
 
 
 def empty(snapshot: Event) -> bool:
