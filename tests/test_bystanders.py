@@ -67,6 +67,18 @@ def test_what_a_note_quotes_is_not_what_the_run_said(name: str, note: str) -> No
     assert (root(report), report.verdict) == (root(alone(name)), alone(name).verdict)
 
 
+@pytest.mark.parametrize("name", runs())
+def test_what_a_model_is_asked_about_is_not_what_the_run_said(name: str) -> None:
+    """Prompts and answers stand in the log of a model that explains errors, behind the sign of a quotation."""
+    files = dict(runs()[name])
+    log = next(path for path in files if path.endswith(".log"))
+    lines = files[log].decode().splitlines(keepends=True)
+    asked = "".join(f"    > {line}\n" for line in (*OOM.splitlines(), "Fatal Python error: Bus error"))
+    files[log] = "".join([*lines[:1], "--- prompt 4: what does this mean?\n", asked, *lines[1:]]).encode()
+    report = analyze_files(files, rulebook())
+    assert (root(report), report.verdict) == (root(alone(name)), alone(name).verdict)
+
+
 def test_a_note_alone_is_believed() -> None:
     """Where it is all there is, what it quotes is what is asked about."""
     assert root(analyze_files({"notes.md": NOTES["notes.md"].encode()}, rulebook())) == "memory.gpu-oom"

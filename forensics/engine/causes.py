@@ -327,6 +327,22 @@ def _break_circles(live: Sequence[Candidate]) -> None:
                 loser = candidate if _earlier(candidate, other) < 0 else other
                 winner = other if loser is candidate else candidate
                 loser.because.remove(winner.id)
+    while ring := _ring(live):
+        min(ring, key=cmp_to_key(_earlier)).because.clear()
+
+
+def _ring(live: Sequence[Candidate]) -> list[Candidate]:
+    """Return the causes that explain one another in a circle, where nothing outside it explains any of them."""
+    because = {c.id: set(c.because) for c in live}
+    for candidate in live:
+        behind: set[str] = set()
+        ahead = set(candidate.because)
+        while ahead:
+            behind |= ahead
+            ahead = set().union(*(because[name] for name in ahead)) - behind
+        if candidate.id in behind and all(because[name] for name in behind):
+            return [c for c in live if c.id in behind]
+    return []
 
 
 def _position(event: Event) -> tuple[float, str, int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from forensics.engine.seen import LOG_KINDS, Seen
@@ -20,6 +21,8 @@ _VERSIONS = ("kernel_module", "library")
 _NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
 ENDED_BY_OTHERS = frozenset({-15, 143, -2, 130})
 _TRAINS = lazy(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun|mpirun)\b|\.(?:py|sh)\b")
+_INTERACTIVE = lazy(r"interact\w*\+?|bash|zsh|tmux|screen|salloc|sys/dash\S*|extern", re.IGNORECASE)
+"""What salloc, `srun --pty bash` and Open OnDemand call a job: sacct cuts its name to ten characters."""
 _JOB_LOG = lazy(r"(?:^|/)(?:slurm|job)[-_.](?P<job>\d{1,18})(?:[._-]\w+)?\.(?:out|err|log)$")
 
 
@@ -104,10 +107,18 @@ def job_logs(seen: Seen) -> list[int]:
 
 
 def states_of(seen: Seen, *kinds: str) -> list[Event]:
-    """Return what the scheduler says of the job whose log this is; of all, where no name tells which that is."""
-    told = list(seen.said("scheduler", *kinds))
+    """Return what the scheduler says of the job whose log this is; of all, where no name tells which that is.
+
+    An allocation in which somebody types ends well when its shell does, whatever became of the commands in it.
+    """
+    told = [e for e in seen.said("scheduler", *kinds) if not _of_a_shell(e)]
     jobs = set(job_logs(seen))
     return [e for e in told if e.fields.get("job_id") in jobs] or told
+
+
+def _of_a_shell(event: Event) -> bool:
+    done = event.fields.get("state") == "COMPLETED"
+    return done and _INTERACTIVE.fullmatch(str(event.fields.get("name") or "")) is not None
 
 
 def job_of(seen: Seen) -> dict[str, Value]:

@@ -45,7 +45,7 @@ def _finding(candidate: Candidate, seen: Seen) -> Finding:
     elif candidate.earlier:
         text = f"This belongs to an earlier attempt. {text}"
     elif candidate.quoted:
-        text = f"Only a note quotes this. {text}"
+        text = f"This is only quoted. {text}"
     elif candidate.unrelated:
         text = f"By its time this lies outside the run. {text}"
     return Finding(

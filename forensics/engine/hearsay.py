@@ -1,36 +1,47 @@
-"""What a note beside the logs quotes, `notes.md`: an error of another day, or of somebody else's report.
+"""What is only quoted: by a note beside the logs, `notes.md`, or behind `> ` in a log whose model talks about errors.
 
-A note is believed where nothing else tells anything: no log of ours, or one whose run failed without
-a word. What it says of the machine and the shell is as good as any other record.
+A quotation is believed where nothing else tells anything: no log of ours, or one whose run failed without
+a word. What a note says of the machine and the shell is as good as any other record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from forensics.engine.causes import Candidate
 from forensics.engine.outcome import Outcome
 from forensics.engine.seen import Seen
+from forensics.model import Event
 from forensics.sources.names import is_note
+from forensics.text.lazy import lazy
 
 _RECORDS = frozenset({"shell", "tmux", "ssh", "slurm", "scheduler", "host", "launch", "nvidia-smi"})
 """Speakers whose words in a note show what somebody did and saw; those of a program are quoted."""
+_QUOTED = lazy(r"\s{0,16}> ")
 _LOGS = frozenset({"training-log", "slurm-log"})
 
 
 def set_aside(found: Sequence[Candidate], seen: Seen, end: Outcome) -> None:
-    """Mark the causes of which only a note speaks as quoted, where the files tell more of the run themselves."""
+    """Mark the causes of which only quotations speak as quoted, where the files tell more of the run themselves.
+
+    Where the run itself says the same, it is the one to be cited.
+    """
     notes = {s.path for s in seen.sources if is_note(s.path)}
-    if not notes:
+    for candidate in found:
+        own = [m for m in candidate.matches if not _quoted(m.event, notes)]
+        candidate.matches = own or candidate.matches
+    quoted = {c.id for c in found if c.active and all(_quoted(m.event, notes) for m in c.matches)}
+    if not quoted:
         return
-    quoted = {
-        c.id
-        for c in found
-        if c.active and all(m.event.path in notes and m.event.speaker not in _RECORDS for m in c.matches)
-    }
     others = [c for c in found if c.active and c.id not in quoted]
     known = any(c.severity == "error" or c.id.startswith("capture.") for c in others)
     logs = any(s.kind in _LOGS and s.path not in notes for s in seen.logs())
     if known or end.good or (logs and not end.bad):
         for candidate in found:
             candidate.quoted = candidate.id in quoted
+
+
+def _quoted(event: Event, notes: AbstractSet[str]) -> bool:
+    noted = event.path in notes and event.speaker not in _RECORDS
+    return noted or (event.speaker != "observed" and _QUOTED.match(event.text) is not None)

@@ -35,6 +35,7 @@ FEWEST_STEPS = 40
 """Progress records kept of each source, however many sources there are."""
 _YEAR = lazy_bytes(
     rb"\b(20[1-4]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])[T _]|\d\d:\d\d:\d\d (?:[A-Z]{2,5} )?(20[1-4]\d)\b"
+    rb"|\b[0-3]\d/[0-3]\d/(20[1-4]\d),? \d\d:\d\d:\d\d\b"
 )
 _LED = lazy_bytes(
     rb"(?m)^(?:<\d{1,3}>|[\w.:-]{1,80}: (?:kern|user|daemon|syslog): {1,5}[a-z]{3,7}: |[\w.-]{1,40} )?\[?"
@@ -218,4 +219,4 @@ def _year(item: Input) -> int | None:
         return None
     dated = _LED if item.source.kind == "kernel-log" else _YEAR  # a kernel prints when it was built, too
     found = dated.search(item.read(1 << 14))
-    return int(found[1] or found[2]) if found else None
+    return int(next(year for year in found.groups() if year)) if found else None

@@ -4,6 +4,7 @@
     vllm-1 exited with code 1
        Main PID: 4242 (code=exited, status=0/SUCCESS)
     [launch.py:325:sigkill_handler] ['/usr/bin/python', ...] exits with return code = 1
+    TRAIN_EXIT=0                                      (echo "TRAIN_EXIT=$?" >> train.log)
     Global rank 5 (PID 69) exited with code -6
     exited 137 OOMKilled=true                         (docker inspect -f '{{.State.Status}} {{.State.ExitCode}} ...')
     exit_status  137                                  (qacct of Grid Engine; PBS: Exit_status = 271)
@@ -25,7 +26,7 @@ from forensics.text.quote import quote
 
 _WHOLE = lazy(
     r"\W{0,6}(?:[\w./-]{1,80}: )?(?:[A-Za-z]{1,20},? ){0,6}?(?:with )?"
-    r"(?:(?:[Ee]xit|[Rr]eturn)[ _-]?(?:code|status)(?: is| was)?|EXIT_?(?:CODE|STATUS)|exit|rc|ret|returncode)"
+    r"(?:(?:[Ee]xit|[Rr]eturn)[ _-]?(?:code|status)(?: is| was)?|(?:(?:TRAIN(?:ING)?|JOB|RUN|FINAL|PY(?:THON)?)_)?(?:EXIT(?:_?(?:CODE|STATUS))?|RC|RET|STATUS)|exit|rc|ret|returncode)"
     r"\s{0,4}[ =:]\s{0,4}(?P<code>-?\d{1,3})\W{0,4}(?:at .{0,40})?",
 )
 _PART = lazy(
@@ -48,7 +49,7 @@ class ReportedStatus:
     speaker = "status"
     triggers = (
         "xit status", "xit code", "xit_code", "xit_status", "xit-code", "eturn code", "XIT_CODE",
-        "XITCODE", "XIT_STATUS",
+        "XITCODE", "XIT_STATUS", "EXIT=", "RC=", "RET=", "STATUS=",
         "exited with code", "exit=", "rc=", "ret=", "exit:", "exit ", "returncode", "(code=exited, status=", "exited ",
     )  # fmt: skip
     follow = 0

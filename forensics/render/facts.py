@@ -31,7 +31,7 @@ ELSEWHERE = frozenset({*PRODUCT, *PLACE, "exception", "pane_width", "last_step",
 
 STANDINGS = {
     "This belongs to an earlier attempt.": "earlier attempt",
-    "Only a note quotes this.": "quoted in a note",
+    "This is only quoted.": "quoted",
     "The run went on after this.": "recovered",
     "By its time this lies outside the run.": "another time",
 }

@@ -13,7 +13,7 @@ from forensics.sources.input import CHUNK, NUL_TAIL, Input
 from forensics.sources.names import host_hint, rank_hint
 from forensics.sources.sniff import HEAD, LINE_KINDS, LOG_KINDS, PROMPT, SKIPPED_KINDS, names_pane, sniff
 from forensics.text import ansi
-from forensics.text.damage import is_block_multiple, pane_width, trailing_nuls
+from forensics.text.damage import is_limit, pane_width, trailing_nuls
 from forensics.text.lazy import lazy
 
 AT_ONCE = 16 << 20
@@ -105,7 +105,7 @@ def _state(kind: str, size: int, nuls: int, tail: bytes, source: Source) -> Stat
     if nuls >= NUL_TAIL:
         return "nul-tail"
     if tail and not tail.endswith(b"\n"):
-        return "cut" if is_block_multiple(size) else "torn"
+        return "cut" if is_limit(size) else "torn"
     return "whole"
 
 

@@ -13,6 +13,7 @@ from forensics.text.lazy import lazy, lazy_bytes
 from forensics.text.timestamps import leading_time
 
 _BLOCK = 4096
+_ROUND = 10_000
 _NARROWEST, _WIDEST = 40, 400
 _NEAR = 8
 _SIBLINGS = 400
@@ -46,9 +47,12 @@ def trailing_nuls(tail: bytes) -> int:
     return len(tail) - len(tail.rstrip(b"\0"))
 
 
-def is_block_multiple(size: int) -> bool:
-    """Tell whether a size is a whole number of 4096-byte blocks, as a cut or full disk leaves it."""
-    return size > 0 and size % _BLOCK == 0
+def is_limit(size: int) -> bool:
+    """Tell whether a size is a number that no writer chose: of whole 4096-byte blocks, or of tens of thousands of bytes.
+
+    A cut or a full disk leaves the one, a limit that somebody set on a copy the other.
+    """
+    return size > 0 and (size % _BLOCK == 0 or size % _ROUND == 0)
 
 
 def display_width(text: str) -> int:

@@ -19,7 +19,7 @@ COMPOSE_FORM = (
 """What docker compose puts before a line. The longest name has one blank behind it, as a name in a table has."""
 HOST_FORM = (
     r"((?:node|host|worker|compute|dgx|hgx|nid|gn|gpu-?(?:node|server|host)?|cn|ip|pod|master|launcher|server)"
-    r"[-_.]?\d[\w.-]{0,60}|(?:\d{1,3}\.){3}\d{1,3}(?=: (?:\[|Traceback| {2}|\d{4}-))): "
+    r"[-_.]?\d[\w.-]{0,60}|(?:\d{1,3}\.){3}\d{1,3}(?=: \S|: {2,})): "
 )
 COMPOSE, HOST = lazy(COMPOSE_FORM), lazy(HOST_FORM)
 _RANK = lazy(r"\[(?:[Rr]ank|RANK)[ :=]{0,2}(\d{1,6})\]:? ?(?!=[^=]| ?[a-z]+=)")

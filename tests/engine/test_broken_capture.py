@@ -187,3 +187,24 @@ def test_an_empty_log_and_one_of_that_name_in_another_folder() -> None:
         "look.txt": f"user@t630:~$ date\nSun Sep 29 14:40:03 CST 2024\n{listed}",
     }
     assert root(analyze_files({name: text.encode() for name, text in files.items()}, rulebook())) == "capture.log-empty"
+
+
+COLLECT = "#!/bin/bash\nkubectl -n llm logs $POD --timestamps --limit-bytes={limit} > $POD.log\n"
+
+
+@pytest.mark.parametrize(
+    ("size", "limit", "found"),
+    [
+        (4321, 4321, "capture.log-truncated"),
+        (4321, 9999, "capture.torn-line"),
+        (30_000, None, "capture.log-truncated"),
+        (30_001, None, "capture.torn-line"),
+    ],
+)
+def test_a_log_that_ends_at_a_limit_was_cut_by_it(size: int, limit: int | None, found: str) -> None:
+    """The script that fetched it names the limit, or the size is a round number that no writer stops at."""
+    log = steps(1, 900, total=1000).encode()[:size]
+    assert not log.endswith(b"\n")
+    script = {"collect.sh": COLLECT.format(limit=limit).encode()} if limit else {}
+    report = analyze_files({"train.log": log, **script}, rulebook())
+    assert root(report) == found

@@ -7,6 +7,7 @@ import pytest
 from forensics.analyze import analyze_files
 from forensics.model import Report
 from forensics.rulebook.load import load
+from tests.engine.runs import analyse
 
 BOOK = load()
 CLOCK = "2026-11-29 13:%02d:00,000 INFO "
@@ -345,3 +346,20 @@ def test_of_two_ends_that_the_kernel_tells_ours_is_that_of_a_process_that_we_nam
     raised = 'Traceback (most recent call last):\n  File "/w/main.py", line 54, in main\n    run()\n'
     at = log.index("ray.exceptions")
     assert root({"driver.log": log[:at] + raised + log[at:], "kern.txt": kernel}) == cause
+
+
+SHELLS = """\
+JobID           JobName      State ExitCode    Elapsed
+------------ ---------- ---------- -------- ----------
+13527496     {name:<10}  COMPLETED      0:0   02:14:51
+13527496.ex+     extern  COMPLETED      0:0   02:14:51
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("interacti+", "unknown"), ("bash", "unknown"), ("sys/dashb+", "unknown"), ("sft", "healthy")]
+)
+def test_an_allocation_in_which_somebody_typed_ends_as_its_shell_does(name: str, verdict: str) -> None:
+    """COMPLETED is then no word on the training in it."""
+    report = analyse(train_log=steps(1, 30), sacct_txt=SHELLS.format(name=name))
+    assert report.verdict == verdict

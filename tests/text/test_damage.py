@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from forensics.text.damage import (
     display_width,
-    is_block_multiple,
+    is_limit,
     looks_torn,
     nul_runs,
     pane_width,
@@ -175,9 +175,10 @@ def test_nul_bytes_are_counted_where_they_are() -> None:
 
 def test_block_multiples_are_what_a_full_disk_leaves() -> None:
     """24576 bytes is six blocks; an empty file is no block at all."""
-    assert is_block_multiple(24576)
-    assert not is_block_multiple(24575)
-    assert not is_block_multiple(0)
+    assert is_limit(24576)
+    assert is_limit(60000)
+    assert not is_limit(24575)
+    assert not is_limit(0)
 
 
 def test_the_shipped_capture_of_a_terminal_is_recognised() -> None:

@@ -59,9 +59,16 @@ def _damage(seen: Seen, source: Source, others: AbstractSet[str]) -> Iterator[Ev
     elif copied := _copied_in_part(seen, source):
         message = "the last line has no end, and the copy of the folder failed on the way"
         yield observed(copied.place, "cut", message, fields, (_end(source, text),), time=source.ended)
+    elif limited := next((e for e in seen.said("launch", "log-limit") if _reached(e, source)), None):
+        message = f"the copy ends after the {source.bytes} bytes to which it was limited"
+        yield observed(_end(source, text), "cut", message, fields, (limited.place,), time=source.ended)
     else:
-        message = "the last line has no end" if source.state == "torn" else "the file ends at a block's end, in a line"
+        message = "the last line has no end" if source.state == "torn" else "the file ends at a limit, in a line"
         yield _event(source, source.state, message, fields, text)
+
+
+def _reached(limit: Event, source: Source) -> bool:
+    return limit.fields.get("limit_bytes") == source.bytes
 
 
 def _copied_in_part(seen: Seen, source: Source) -> Event | None:

@@ -3,7 +3,7 @@
 Each hazard is an event whose kind a rule of the family `launch` explains and proves.
 The rules say what is wrong, the supervisor mends it. Kinds: masked-status, tail-window,
 buffered, no-log-folder, relative-log, truncates-log, session-unchecked, no-remain-on-exit,
-start-unchecked, log-window, ssh-foreground, status-unrecorded, cache-removed, unwaited.
+start-unchecked, log-window, log-limit, ssh-foreground, status-unrecorded, cache-removed, unwaited.
 """
 
 from __future__ import annotations
@@ -108,12 +108,16 @@ def _count(command: Command) -> int | None:
 
 
 def _cut_logs(scope: Scope) -> Iterator[Found]:
-    """Yield what copies only the end of a log that is kept elsewhere: `journalctl -n 90`, `docker logs --tail 90`."""
+    """Yield what copies only a part of a log that is kept elsewhere: `journalctl -n 90`, `kubectl logs --limit-bytes 9`."""
     for command in scope.commands:
         reads = command.name == "journalctl" or (command.name in _KEEPERS and "logs" in command.words[1:4])
         count = option(command.words, "-n", "--lines", "--tail") if reads else None
         if count and count.isdigit():
             yield command.line, "log-window", {"filter": command.name, "tail_lines": int(count)}
+        limit = option(command.words, "--limit-bytes") if reads else None
+        limit = option(command.words, "-c", "--bytes") if command.name == "head" else limit
+        if limit and limit.isdigit():
+            yield command.line, "log-limit", {"filter": command.name, "limit_bytes": int(limit)}
 
 
 def _of_run(script: Script, scope: Scope, facts: _Whole) -> Iterator[Found]:

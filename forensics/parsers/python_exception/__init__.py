@@ -63,6 +63,7 @@ _NEXT = lazy(
     r"|.{0,200}?(?:\b(?:step|epoch|iter(?:ation)?)\b\W{0,4}\d.{0,200}\b\w{0,40}loss\b|\d%\|)",
     re.IGNORECASE,
 )
+_QUOTATION, _QUOTED = lazy(r"\s{0,16}> "), "> "
 _BANNER = lazy(r"[=\-*]{8,}$")
 _QUOTES = " raised:"
 """Ends a first line whose next one quotes the inner exception: `BackendCompilerFailed: backend='inductor' raised:`."""
@@ -134,7 +135,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
     aside = asides.NONE
     spawned: tuple[int | None, int] = None, -9
     last: tuple[Key, int] = _NOBODY, -9
-    for record in _unframed(records):
+    for record in _unframed(_unquoted(records)):
         key, text = (record.rank, record.lane), record.text
         if record.line.gap:
             open_.clear()
@@ -210,6 +211,13 @@ def _yield_to_cpp(earlier: list[_Block], header: Record) -> None:
 def _told_before(block: _Block, earlier: list[_Block]) -> str:
     """Return the words by which the traceback that this one is chained to was only told."""
     return earlier[-1].ignored if block.link and earlier else ""
+
+
+def _unquoted(records: Iterable[Record]) -> Iterator[Record]:
+    """Take away the sign of a quotation, `> `, and keep what is quoted apart from what is said around it."""
+    for record in records:
+        quoted = _QUOTATION.match(record.text)
+        yield replace(record, text=record.text[quoted.end() :], lane=_QUOTED) if quoted else record
 
 
 def _unframed(records: Iterable[Record]) -> Iterator[Record]:
@@ -353,7 +361,7 @@ def _event(block: _Block, kind: str, path: str) -> Event:
         message=block.ignored or _unwrapped(block) or block.first.text,
         time=block.first.time if decisive.time is None else decisive.time,
         rank=block.spawned if block.first.rank is None else block.first.rank,
-        lane=block.lane,
+        lane=None if block.lane == _QUOTED else block.lane,
         host=block.first.host,
         pid=block.first.pid,
         fields=fields,
