@@ -281,13 +281,15 @@ class Context(Struct, frozen=True):
     """What a parser may know besides the lines: never the clock, never the machine.
 
     `default_year` completes dates that print none (glog, syslog); `utc_offset_s` is
-    the offset of local times that name no zone, 0 unless the user said otherwise.
+    the offset of local times that name no zone, 0 unless the user said otherwise. `leads`
+    has what stands before the lines of this run's logs in no known form (`text.leads`).
     """
 
     source: Source
     default_year: int | None = None
     utc_offset_s: float = 0.0
     hints: Fields = field(default_factory=_no_fields)
+    leads: tuple[str, ...] = ()
 
 
 class LineParser(Protocol):

@@ -141,7 +141,8 @@ def assign(found: Sequence[Candidate], end: Outcome) -> None:
     """Set `because` and `role` of every candidate: at most one root."""
     ids = [c.id for c in found]
     certain = {c.id: members([n for m in c.matches for n in m.signal.explains], ids, c.id) for c in found}
-    explains = {c.id: members(c.rule.explains, ids, c.id) | certain[c.id] for c in found}
+    followed = [c.id for c in found if c.hint == "consequence"]
+    explains = {c.id: members(c.rule.explains, ids, c.id, followed) | certain[c.id] for c in found}
     live = [c for c in found if c.active]
     if not any(c.severity == "error" for c in live) and end.bad:
         # The status says that it failed, so a fault that seemed to recover did not.

@@ -11,36 +11,28 @@ from functools import partial
 
 from msgspec import Struct
 
+from forensics.engine import hints
 from forensics.engine.executor import Executor, Forked, local
 from forensics.engine.hearing import Hearing, followed, hearing
 from forensics.engine.losses import loss_key
 from forensics.engine.marks import PartMarks, read_part
 from forensics.engine.phases import told_apart
-from forensics.engine.reader import TABLE_CAP, UNREAD, Heard, Reader, budget
+from forensics.engine.reader import UNREAD, Heard, Reader, budget
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.engine.streams import read_stream_part
 from forensics.engine.woven import woven
-from forensics.model import NO_FIELDS, Context, Value
+from forensics.model import NO_FIELDS, Context
 from forensics.parsers.metrics import STEP_HINT
 from forensics.rulebook.lint import UNSPOKEN
 from forensics.rulebook.load import Rulebook
 from forensics.scan import HEAD_LINES, MOST_ALIKE, Part, PartReader, Plan, split, split_stream
 from forensics.sources import Found, Input, Watch
 from forensics.sources.watch import STOPPED
-from forensics.text.lazy import lazy_bytes
 
 STEP_CAP = 24_000
 """Progress records of a run up to which all are kept; beyond it they are thinned, and the report says so."""
 FEWEST_STEPS = 40
 """Progress records kept of each source, however many sources there are."""
-_YEAR = lazy_bytes(
-    rb"\b(20[1-4]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])[T _]|\d\d:\d\d:\d\d (?:[A-Z]{2,5} )?(20[1-4]\d)\b"
-    rb"|\b[0-3]\d/[0-3]\d/(20[1-4]\d),? \d\d:\d\d:\d\d\b"
-)
-_LED = lazy_bytes(
-    rb"(?m)^(?:<\d{1,3}>|[\w.:-]{1,80}: (?:kern|user|daemon|syslog): {1,5}[a-z]{3,7}: |[\w.-]{1,40} )?\[?"
-    rb"(?:(20[1-4]\d)-[01]\d-[0-3]\d|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} (20[1-4]\d))"
-)
 
 MANY = 48
 """Sources beyond which less is read in full of each large one: many ranks begin, and repeat themselves, alike."""
@@ -88,15 +80,15 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
     """Return what the sources say. Never raises on their content."""
     seen = Seen(found.root, notes=list(found.notes))
     total = sum(i.source.bytes for i in found.inputs)
-    years = {i.source.path: _year(i) for i in found.inputs}
+    years = {i.source.path: hints.year(i) for i in found.inputs}
     common = next((y for y in years.values() if y), None)
     texts = max(1, sum(i.source.kind not in UNREAD for i in found.inputs))
-    known = _variables(found.inputs)
+    known, leads = hints.variables(found.inputs), hints.leads(found.inputs)
     setting = Setting(anchors(book), texts, total)
     tasks: list[Task] = []
     for item in found.inputs:
-        hints = known if item.source.kind == "launch-script" else NO_FIELDS
-        context = Context(item.source, years[item.source.path] or common, utc_offset_s, hints)
+        told = known if item.source.kind == "launch-script" else NO_FIELDS
+        context = Context(item.source, years[item.source.path] or common, utc_offset_s, told, leads)
         tasks.extend(Task(item, context, part) for part in _parts(item, setting))
     setting.plan().matcher()  # made once, before processes begin as copies of this one
     where = executor or local(total)
@@ -202,21 +194,3 @@ def anchors(book: Rulebook) -> tuple[str, ...]:
     """Return the literals of rules on lines that no parser asks for."""
     signals = [s for rule in book.rules.values() for s in rule.signal if UNSPOKEN & set(s.speaker)]
     return tuple(dict.fromkeys(a for s in signals for a in s.anchors or book.required(s.pattern)))
-
-
-def _variables(inputs: Sequence[Input]) -> dict[str, Value]:
-    """Return what the scripts of the folder set: one may source another."""
-    scripts = [i for i in inputs if i.source.kind == "launch-script" and i.source.read != "skipped"]
-    if len(scripts) < 2:
-        return {}
-    from forensics.text.shell import variables
-
-    return {k: v for i in scripts for k, v in variables(i.read(TABLE_CAP).decode("utf-8", "replace")).items()}
-
-
-def _year(item: Input) -> int | None:
-    if item.source.kind in UNREAD:
-        return None
-    dated = _LED if item.source.kind == "kernel-log" else _YEAR  # a kernel prints when it was built, too
-    found = dated.search(item.read(1 << 14))
-    return int(next(year for year in found.groups() if year)) if found else None

@@ -26,7 +26,9 @@ from forensics.text.quote import quote
 
 _WHOLE = lazy(
     r"\W{0,6}(?:[\w./-]{1,80}: )?(?:[A-Za-z]{1,20},? ){0,6}?(?:with )?"
-    r"(?:(?:[Ee]xit|[Rr]eturn)[ _-]?(?:code|status)(?: is| was)?|(?:(?:TRAIN(?:ING)?|JOB|RUN|FINAL|PY(?:THON)?)_)?(?:EXIT(?:_?(?:CODE|STATUS))?|RC|RET|STATUS)|exit|rc|ret|returncode)"
+    r"(?:(?:[Ee]xit|[Rr]eturn)[ _-]?(?:code|status)(?: is| was)?"
+    r"|(?:(?:TRAIN(?:ING)?|JOB|RUN|FINAL|PY(?:THON)?)_)?(?:EXIT(?:_?(?:CODE|STATUS))?|RC|RET|STATUS)"
+    r"|exit|rc|ret|returncode)"
     r"\s{0,4}[ =:]\s{0,4}(?P<code>-?\d{1,3})\W{0,4}(?:at .{0,40})?",
 )
 _PART = lazy(

@@ -52,12 +52,18 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 
 
-def members(names: Iterable[str], ids: Iterable[str], own: str = "") -> frozenset[str]:
-    """Return the ids that `names` stand for: an id, a `family.*`, or a group; never `own`."""
+FOLLOWED = "@followed"
+"""Whatever was found of which every word says that it only follows from something, by the roles of its signals."""
+
+
+def members(names: Iterable[str], ids: Iterable[str], own: str = "", followed: Iterable[str] = ()) -> frozenset[str]:
+    """Return the ids that `names` stand for: an id, a `family.*`, or a group, `@followed` among them; never `own`."""
     known = tuple(ids)
     found: set[str] = set()
     for name in names:
-        if name in GROUPS:
+        if name == FOLLOWED:
+            found.update(followed)
+        elif name in GROUPS:
             found.update(i for i in GROUPS[name] if i in known)
         elif name.endswith(".*"):
             found.update(i for i in known if i.startswith(name[:-1]))

@@ -12,7 +12,7 @@ import msgspec
 import tomli
 from msgspec import Struct, field
 
-from forensics.rulebook.groups import GROUPS
+from forensics.rulebook.groups import FOLLOWED, GROUPS
 from forensics.rulebook.lint import lint, noisy
 from forensics.rulebook.schema import Problem, Rule
 from forensics.scan import required_literals
@@ -146,7 +146,7 @@ def _between(rules: dict[str, Rule]) -> Iterator[Problem]:
     for identity, rule in rules.items():
         for name in (*rule.explains, *(n for signal in rule.signal for n in signal.explains)):
             family, _, cause = name.partition(".")
-            if name not in rules and name not in GROUPS and not (cause == "*" and family in families):
+            if name not in {*rules, *GROUPS, FOLLOWED} and not (cause == "*" and family in families):
                 yield Problem(rule.path, 0, f"explains {name!r}, which no rule has")
         # Groups and families are left out: what the rest of a job prints may, in another
         # job, be the start of it. Which of the two it is, time and rank decide.

@@ -48,7 +48,7 @@ def trailing_nuls(tail: bytes) -> int:
 
 
 def is_limit(size: int) -> bool:
-    """Tell whether a size is a number that no writer chose: of whole 4096-byte blocks, or of tens of thousands of bytes.
+    """Tell whether a size is one that no writer chose: of whole 4096-byte blocks, or of tens of thousands of bytes.
 
     A cut or a full disk leaves the one, a limit that somebody set on a copy the other.
     """

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 
 from forensics.model import Context, Line, Record
 from forensics.text import ansi, launchers, loggers
 from forensics.text.lazy import lazy
+from forensics.text.leads import lead_of
 from forensics.text.months import in_english
 from forensics.text.peeled import LEVEL_WORDS, Peeled, Peeler
 from forensics.text.timestamps import leading_time
@@ -48,8 +48,8 @@ def peel(line: Line, context: Context) -> Record:
     Args:
         line: the line as read.
         context: the year and zone of times that name none, and the source, whose
-            hints of rank and host fill in where no prefix names them. With the hint
-            `labels` false, a number and a colon at the beginning are no rank.
+            hints of rank and host fill in where no prefix names them; its `leads` come
+            off as prefixes do.
 
     Returns:
         The record; its `text` keeps the indentation that the message itself has.
@@ -60,12 +60,16 @@ def peel(line: Line, context: Context) -> Record:
         text = _unwrap(text, found)
     text = in_english(text)
     at = 0
+    leads = context.leads
     for _ in range(_MOST):
+        if leads and (after := lead_of(text, at, leads)) != at:
+            at, leads = after, ()
+            continue
         if text.startswith(" [20", at) and _SPACED_TIME.match(text, at):
             at += 1  # Megatron prints a blank before the time of its progress records
         if not _may_go_on(text, at, found):
             break
-        after = _next(text, _stamp(text, at, found, context), found, context)
+        after = _next(text, _stamp(text, at, found, context), found)
         if after == at:
             break
         at = after
@@ -83,12 +87,6 @@ def peel(line: Line, context: Context) -> Record:
     )
 
 
-def labelled(lines: Sequence[str]) -> bool:
-    """Tell whether a log as a whole bears `srun --label` numbers, from a sample of its lines."""
-    full = [line for line in lines if line.strip()]
-    return bool(full) and sum(launchers.LABEL.match(line) is not None for line in full) * 10 >= len(full) * 8
-
-
 def _may_go_on(text: str, at: int, found: Peeled) -> bool:
     """Tell quickly that no prefix stands here, as in most lines of most logs."""
     first = text[at : at + 1]
@@ -101,12 +99,10 @@ def _may_go_on(text: str, at: int, found: Peeled) -> bool:
     return not found.closed and (found.stamped or _MAY_BEGIN.match(text, at) is not None)
 
 
-def _next(text: str, at: int, found: Peeled, context: Context) -> int:
+def _next(text: str, at: int, found: Peeled) -> int:
     """Take one prefix off that is not a time."""
     first = text[at : at + 1]
     if found.headed and first != "[":
-        return at
-    if first.isdecimal() and context.hints.get("labels") is False:
         return at
     for peeler in _PEELERS.get(first, _WORDED if not found.closed else ()):
         after = peeler(text, at, found)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.model import Context, Line, Record, Source
-from forensics.text.prefix import labelled, peel
+from forensics.text.prefix import peel
 
 CONTEXT = Context(Source("train.log", "training-log", 0), default_year=2026)
 
@@ -195,16 +195,6 @@ def test_hints_of_the_file_name_fill_in_where_no_prefix_names_them() -> None:
     context = Context(Source("rank_3.log", "training-log", 0, rank=3, host="gn07"))
     assert (record("step 1", context).rank, record("step 1", context).host) == (3, "gn07")
     assert record("[rank5]: step 1", context).rank == 5
-
-
-def test_numbers_before_a_colon_are_ranks_unless_the_context_knows_better() -> None:
-    """A caller that has looked at the whole log can say that no launcher numbered its lines."""
-    context = Context(CONTEXT.source, hints={"labels": False})
-    assert record("12: loss 3.2", context).text == "12: loss 3.2"
-    assert record("[rank3]: x", context).rank == 3
-    assert labelled(["0: a", "1: b", "10:   c", ""])
-    assert not labelled(["0: a", "step 1", "step 2"])
-    assert not labelled([])
 
 
 PIECES = st.sampled_from(

@@ -108,7 +108,7 @@ def _count(command: Command) -> int | None:
 
 
 def _cut_logs(scope: Scope) -> Iterator[Found]:
-    """Yield what copies only a part of a log that is kept elsewhere: `journalctl -n 90`, `kubectl logs --limit-bytes 9`."""
+    """Yield what copies only a part of a log: `journalctl -n 90`, `kubectl logs --limit-bytes 9`, `head -c 9`."""
     for command in scope.commands:
         reads = command.name == "journalctl" or (command.name in _KEEPERS and "logs" in command.words[1:4])
         count = option(command.words, "-n", "--lines", "--tail") if reads else None

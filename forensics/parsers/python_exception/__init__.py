@@ -63,6 +63,10 @@ _NEXT = lazy(
     r"|.{0,200}?(?:\b(?:step|epoch|iter(?:ation)?)\b\W{0,4}\d.{0,200}\b\w{0,40}loss\b|\d%\|)",
     re.IGNORECASE,
 )
+_LONGEST_LEAD = 80
+_OWN_WORDS = lazy(r"(?:Original|Exception Group|C\+\+) $|^[\s+|-]*$|[─━]")
+"""What may stand before a header that is no prefix of lines: the interpreter's own words, and what it draws."""
+_DIGIT = lazy(r"\d")
 _QUOTATION, _QUOTED = lazy(r"\s{0,16}> "), "> "
 _BANNER = lazy(r"[=\-*]{8,}$")
 _QUOTES = " raised:"
@@ -135,7 +139,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
     aside = asides.NONE
     spawned: tuple[int | None, int] = None, -9
     last: tuple[Key, int] = _NOBODY, -9
-    for record in _unframed(_unquoted(records)):
+    for record in _unframed(_bared(records)):
         key, text = (record.rank, record.lane), record.text
         if record.line.gap:
             open_.clear()
@@ -213,11 +217,22 @@ def _told_before(block: _Block, earlier: list[_Block]) -> str:
     return earlier[-1].ignored if block.link and earlier else ""
 
 
-def _unquoted(records: Iterable[Record]) -> Iterator[Record]:
-    """Take away the sign of a quotation, `> `, and keep what is quoted apart from what is said around it."""
+def _bared(records: Iterable[Record]) -> Iterator[Record]:
+    """Take away what stands before each line of a traceback: the sign of a quotation, or a prefix that nobody knows.
+
+    What is quoted, `> `, is kept apart from what is said around it. A prefix is learned from the header of a
+    traceback, and taken off the lines that begin with it: `train@a100b: Traceback`, `train@a100b:   File "x.py"`.
+    """
+    leads: set[str] = set()
     for record in records:
-        quoted = _QUOTATION.match(record.text)
-        yield replace(record, text=record.text[quoted.end() :], lane=_QUOTED) if quoted else record
+        text = record.text
+        if quoted := _QUOTATION.match(text):
+            yield replace(record, text=text[quoted.end() :], lane=_QUOTED)
+            continue
+        if 0 < (at := text.find(HEADER)) <= _LONGEST_LEAD and not _OWN_WORDS.search(text[:at]):
+            leads.add(_DIGIT.sub("0", text[:at]))
+        lead = next((lead for lead in leads if _DIGIT.sub("0", text[: len(lead)]) == lead), "") if leads else ""
+        yield replace(record, text=text[len(lead) :]) if lead else record
 
 
 def _unframed(records: Iterable[Record]) -> Iterator[Record]:
