@@ -9,7 +9,7 @@ from functools import cached_property
 from forensics.engine.context import job_logs
 from forensics.engine.progress import Progress
 from forensics.engine.seen import LOG_KINDS, Seen
-from forensics.model import Event, Value
+from forensics.model import Event, Source, Value
 from forensics.text.lazy import lazy
 
 _OLD_S = 120.0
@@ -31,8 +31,10 @@ _TRAINS = lazy(
 """What a command that may start a training has in it."""
 _PID = lazy(r"\bpid[:=] ?(?P<pid>\d{2,9})\b")
 """How a message names the process that it is about: Ray's `pid: 319924`."""
-_ENDING = frozenset({"segfault", "oom-kill"})
-"""What the kernel says when it ends a process, at once."""
+_CLOSE = 20
+"""Lines from the last one of a log within which a time tells when it ended."""
+_ENDING = {"segfault": 11, "oom-kill": 9}
+"""What the kernel says when it ends a process, at once, and by which signal."""
 _OF_PROGRAMS = frozenset({13, 31, 43, 45})
 """Xids that a program brings about, and that end its context: what outlives one was not hit by it."""
 
@@ -68,7 +70,9 @@ class Whose:
             return False
         if event.kind in _ENDING and (self._our_ends or self._alive_after(event) or self._ended_otherwise(event)):
             return True  # not least where another line of the kernel is about a process that our logs name
-        return span is not None and not span[0] - _OLD_S <= event.time <= span[1] + _LATE_S
+        if span is None or span[0] - _OLD_S <= event.time <= span[1] + _LATE_S:
+            return False
+        return event.time < span[0] or not self._may_have_ended(event)
 
     def named(self, event: Event) -> bool:
         """Tell whether our logs name the process of which the kernel speaks."""
@@ -124,6 +128,27 @@ class Whose:
         for event in self._seen.said("host", "command"):
             typed[event.path][event.line] = event.message
         return typed
+
+    def _may_have_ended(self, event: Event) -> bool:
+        """Tell whether our process ended as the kernel says that it ended one, at a time that our logs do not tell."""
+        return event.kind in _ENDING and self._ended_by == _ENDING[event.kind]
+
+    @cached_property
+    def _ended_by(self) -> Value:
+        """Return the signal that ended the run, where its logs go on without times below the last one that has any."""
+        logs = [s for s in self._seen.logs() if s.rank is None and s.lines > _CLOSE]
+        if not logs or any(self._dated_to_its_end(s) for s in logs):
+            return None
+        told = (e.fields.get("signal") for e in self._seen.said("status", "exit"))
+        return next((signal for signal in told if signal is not None), None)
+
+    def _dated_to_its_end(self, log: Source) -> bool:
+        """Tell whether a time stands in the last lines of a log, or below the last one that was taken apart."""
+        timed = self._seen.times.get(log.path)
+        if timed is None or not timed[0]:
+            return log.ended is not None
+        lines, times = timed
+        return log.lines - lines[-1] <= _CLOSE or (log.ended is not None and log.ended > times[-1])
 
     @cached_property
     def _our_ends(self) -> bool:

@@ -52,6 +52,7 @@ LINE_PARSERS: tuple[LineParser, ...] = (
     reported_status.PARSER,
     reported_status.ASKED,
     rank_times.PARSER,
+    rank_times.SCORES,
     python_warning.PARSER,
     python_exception.PARSER,
     nvidia_smi.ERRORS,

@@ -7,14 +7,17 @@
       forward_backward:
         Min: 293.84ms, Max: 435.26ms, Avg: 314.36ms, Slowdown: 1.48x
         Rank 0: 295.07ms
+    GPU relative performance:
+      Rank=5 Node=b7c1e0f2a9d4 Score=0.58
     | MnRtt/Rnk: 3340.69ms/11 | ... | MnDRtt/Rnk: 14.71ms/10 | MxDRtt/Rnk: 1738.68ms/11 | ...
 
 Events `data-times` and `work-times` (rank, slowest_ms, others_ms, section of the work), which
 stand at the slowest rank. `others_ms` is the median of the others, or the least where no more is
-told. Times of sections in which ranks wait for each other say nothing of who is slow, and are not
+told. Event `scores` (rank, node, score, others_score): how fast the slowest rank is, beside the others.
+Times of sections in which ranks wait for each other say nothing of who is slow, and are not
 read. Sources: Megatron-LM megatron/core/timers.py (`--timing-log-option all`) and
-megatron/core/utils.py (StragglerDetector); FlagScale's straggler report, whose sections are timed
-on each rank by itself.
+megatron/core/utils.py (StragglerDetector); NVIDIA's resiliency extension in Megatron-Bridge;
+FlagScale's straggler report, whose sections are timed on each rank by itself.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ _SECTION = lazy(r"\s{1,12}(?:batch-generator|get-batch):\s*$")
 _ROW = lazy(r"\s{1,16}rank {1,8}(?P<rank>\d{1,7}): (?P<ms>\d{1,12}\.\d{1,4})\s*$")
 _WORK = lazy(r"\s{1,16}Min: \d{1,12}\.\d{1,4}ms, Max: \d{1,12}\.\d{1,4}ms, ")
 _WORK_ROW = lazy(r"\s{1,16}Rank (?P<rank>\d{1,7}): (?P<ms>\d{1,12}\.\d{1,4})ms\s*$")
+_SCORE = lazy(r"\s{1,8}Rank=(?P<rank>\d{1,7}) Node=(?P<node>\S{1,100}) Score=(?P<score>\d\.\d{1,4})\s*$")
+_SCORED = "GPU relative performance:"
 _LONGEST = 60
 _DETECTED = lazy(
     r"\bMnDRtt/Rnk: (?P<least>\d{1,12}\.\d{1,4})ms/\d{1,7} "
@@ -67,6 +72,35 @@ class RankTimes:
             yield from _slowest(kind, section, rows, context)
 
 
+class RankScores:
+    """How fast the GPU of each rank is beside the fastest one, as NVIDIA's resiliency extension scores them."""
+
+    speaker = "timers"
+    triggers = (_SCORED,)
+    follow = 130
+    hears: Hears = "blocks"
+
+    def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
+        """Yield one event a table."""
+        rows: list[tuple[float, int, str, Record]] | None = None
+        for record in records:
+            row = _SCORE.match(record.text) if rows is not None and not record.line.gap else None
+            if row is not None and rows is not None:
+                rows.append((float(row["score"]), int(row["rank"]), row["node"], record))
+                continue
+            yield from _lowest(rows or [], context)
+            rows = [] if _SCORED in record.text else None
+        yield from _lowest(rows or [], context)
+
+
+def _lowest(rows: list[tuple[float, int, str, Record]], context: Context) -> Iterator[Event]:
+    if len(rows) > 1:
+        score, rank, node, record = min(rows, key=lambda row: row[0])
+        others = [score for score, other, _, _ in rows if other != rank]
+        fields: dict[str, Value] = {"rank": rank, "node": node, "score": score, "others_score": median(others)}
+        yield quote("timers", "scores", [record], context, fields)
+
+
 def _slowest(kind: str, section: str, rows: list[tuple[float, int, Record]], context: Context) -> Iterator[Event]:
     most, rank, record = max(rows, key=lambda row: row[0])
     others = [ms for ms, other, _ in rows if other != rank]
@@ -78,3 +112,4 @@ def _slowest(kind: str, section: str, rows: list[tuple[float, int, Record]], con
 
 
 PARSER = RankTimes()
+SCORES = RankScores()

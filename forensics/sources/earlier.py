@@ -15,7 +15,7 @@ from forensics.sources.input import Input
 from forensics.sources.names import dotted_rotation, natural, rotation, unpacked
 from forensics.sources.sniff import LOG_KINDS
 from forensics.sources.span import ends
-from forensics.sources.unit import Unit, is_date, peek, put_aside, read_name
+from forensics.sources.unit import TRIES, Unit, is_date, peek, put_aside, read_name
 from forensics.text.lazy import lazy
 from forensics.text.prefix import peel
 
@@ -55,6 +55,7 @@ def earlier(units: Sequence[Unit], ordered: Sequence[Input]) -> list[Input]:
         *_outrun(units),
         *_before_resumption(units),
         *_by_name(units),
+        *_kept_tries(units),
     )
     alone = (*_whole_parts(ordered), *_renamed(ordered), *_of_earlier_folders(units, ordered))
     gone = aside | {id(made) for made in (*(made for unit in told for made in unit.inputs), *alone)}
@@ -204,6 +205,21 @@ def _by_name(units: Sequence[Unit]) -> list[Unit]:
         return []
     peek([*old, *others])
     return [u for u in old if _learns(u) and any(_inside(u, o) and _may_precede(u, o) for o in others)]
+
+
+def _kept_tries(units: Sequence[Unit]) -> list[Unit]:
+    """Return the tries kept in `attempts/` beside the log of a later one, even if that failed before its first step."""
+    kept = [u for u in units if _in_tries(u)]
+    others = [u for u in units if u not in kept and not (u.aside or u.other_purpose or u.age < 0)]
+    if not kept or not others:
+        return []
+    peek([*kept, *others])
+    began = [u.when.first for u in others if u.when is not None]
+    return [u for u in kept if u.when is not None and began and u.when.last <= max(began)]
+
+
+def _in_tries(unit: Unit) -> bool:
+    return not TRIES.isdisjoint(unit.inputs[0].source.path.replace("!", "/").lower().split("/")[:-1])
 
 
 def _inside(unit: Unit, other: Unit) -> bool:

@@ -363,3 +363,27 @@ def test_an_allocation_in_which_somebody_typed_ends_as_its_shell_does(name: str,
     """COMPLETED is then no word on the training in it."""
     report = analyse(train_log=steps(1, 30), sacct_txt=SHELLS.format(name=name))
     assert report.verdict == verdict
+
+
+EARLY = "2026-11-29 13:00:01,000 INFO train: starting\n" + "".join(f"step {n}/900 loss 2.{n}\n" for n in range(10, 400))
+KILLED_LATE = (
+    "Nov 29 16:31:07 box kernel: [90411.3] Out of memory: Killed process 148213 (python3) total-vm:164801252kB, "
+    "anon-rss:61203344kB, file-rss:40736kB, shmem-rss:0kB, UID:1000 pgtables:124204kB oom_score_adj:0\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "status", "found"),
+    [
+        (EARLY, "137\n", "memory.host-oom-kill"),
+        (EARLY, "1\n", None),
+        (EARLY, "139\n", "host.segfault"),
+        (EARLY + "2026-11-29 13:40:01,000 INFO train: saved\n", "137\n", "host.killed-signal"),
+    ],
+    ids=["as the kernel did", "otherwise", "by another signal", "long before"],
+)
+def test_a_log_without_times_may_have_gone_on_until_the_kernel_ended_it(
+    log: str, status: str, found: str | None
+) -> None:
+    """Its first line has a time, its last ones have none: what the status says decides."""
+    assert root({"train.log": log, "kern.log": KILLED_LATE, "exit_code": status}) == found

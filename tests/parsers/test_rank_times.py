@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forensics.parsers.rank_times import PARSER
+from forensics.parsers.rank_times import PARSER, SCORES
 from tests.cutting import check_laws, one, parse
 
 TABLE = """ times across ranks (ms):
@@ -86,3 +86,21 @@ def test_the_laws_hold() -> None:
     check_laws(PARSER, TABLE)
     check_laws(PARSER, SECTIONS)
     check_laws(PARSER, DETECTED)
+
+
+SCORED = """megatron.bridge.NVRxStragglerDetection: GPU relative performance:
+  Rank=0 Node=22ca9bdcfc9a Score=1.00
+  Rank=1 Node=22ca9bdcfc9a Score=0.98
+  Rank=2 Node=b7c1e0f2a9d4 Score=0.58
+
+megatron.bridge.NVRxStragglerDetection: GPU individual performance:
+  Rank=0 Node=22ca9bdcfc9a Score=0.31
+"""
+
+
+def test_scores_tell_the_slowest_gpu_beside_the_others() -> None:
+    """Those of a GPU beside its own past are no comparison of ranks."""
+    event = one(SCORES, SCORED)
+    assert event.line == 4
+    assert dict(event.fields) == {"rank": 2, "node": "b7c1e0f2a9d4", "score": 0.58, "others_score": 0.99}
+    check_laws(SCORES, SCORED)

@@ -232,3 +232,21 @@ def test_any_text_gives_events_in_order(lines: list[str]) -> None:
     """Whatever the lines are, nothing raises and the numbers of lines do not fall."""
     events = parse("\n".join(lines))
     assert [e.line for e in events] == sorted(e.line for e in events)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "NAME                       READY   STATUS    RESTARTS   AGE\nllama8b-6f9b7c5d9c-m2ll4   1/1     Running   0          21m\n",
+        'CONTAINER ID   IMAGE     COMMAND   CREATED       STATUS       PORTS     NAMES\n0123456789ab   vllm:1    "serve"   2 hours ago   Up 2 hours             vllm\n',
+        "JobID           JobName      State ExitCode\n------------ ---------- ---------- --------\n77                  sft  COMPLETED      0:0\n",
+    ],
+    ids=["kubectl", "docker", "sacct"],
+)
+@pytest.mark.parametrize("prompt", ["$ ", "user@host:~$ ", "[user@host ~]$ ", "(base) user@host:~$ "])
+def test_a_table_ends_where_somebody_typed_the_next_command(table: str, prompt: str) -> None:
+    """What that one prints is no row of the table."""
+    after = f"{prompt}curl -s -o /dev/null -w '%{{http_code}} FAILED Error' http://llama8b:8000/health of a service\n200 FAILED\n"
+    alone = parse(table)
+    assert len(alone) == 1
+    assert parse(table + after) == alone

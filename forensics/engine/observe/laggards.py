@@ -15,6 +15,8 @@ _LEAST = 3
 _MOSTLY = 0.8
 _TIMES = {"data-times": 5.0, "work-times": 1.25}
 """How many times the others' time is too long."""
+_SLOW_SCORE = 0.75
+"""Part of the others' score below which NVIDIA's own detector calls a GPU a straggler."""
 _SHARE = 0.1
 """Part of a step that the others lose by waiting."""
 
@@ -24,12 +26,32 @@ def observe(seen: Seen) -> Iterator[Event]:
     told: dict[tuple[str, str, Value], list[Event]] = defaultdict(list)
     for event in seen.said("timers", *_TIMES):
         told[event.path, event.kind, event.fields.get("section")].append(event)
+    yield from _scored(seen)
     timed = [s for s in seen.current_steps() if s.step_time_s] if told else []
     for (path, _, _), reports in told.items():
         steps = [s for s in timed if s.path == path] or timed  # another rank may be the one that tells of its steps
         if len(reports) >= _LEAST and steps and (found := _behind(reports, steps)) is not None:
             yield found
             return
+
+
+def _scored(seen: Seen) -> Iterator[Event]:
+    """Yield `slow-rank` where the last scores of a log show a GPU that has long been slower than the others."""
+    told: dict[str, list[Event]] = defaultdict(list)
+    for event in seen.said("timers", "scores"):
+        told[event.path].append(event)
+    for reports in told.values():
+        slow = [e for e in reports if e.fields["rank"] == reports[-1].fields["rank"] and _slow(e)]
+        if len(slow) >= _LEAST and slow[-_LEAST:] == reports[-_LEAST:]:
+            rank, score = slow[0].fields["rank"], slow[-1].fields["score"]
+            text = f"the GPU of rank {rank} scores {score}, the others {slow[-1].fields['others_score']}"
+            fields = {"rank": rank, "node": slow[0].fields["node"]}
+            also, number = tuple(e.place for e in slow[-2:]), rank if isinstance(rank, int) else None
+            yield observed(slow[0].place, "slow-rank", text, fields, also, slow[0].time, number)
+
+
+def _slow(report: Event) -> bool:
+    return float(str(report.fields["score"])) < _SLOW_SCORE * float(str(report.fields["others_score"]))
 
 
 def _behind(reports: list[Event], steps: list[Step]) -> Event | None:

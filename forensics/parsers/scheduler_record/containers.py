@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from forensics.model import Context, Event, Value
-from forensics.parsers.scheduler_record.telling import columns, tell
+from forensics.parsers.scheduler_record.telling import columns, is_over, tell
 from forensics.text.lazy import lazy
 
 _HEAD = lazy(
@@ -46,7 +46,7 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
         elif _HEAD.match(line):
             old = False
             starts = {match[0].lower(): match.start() for match in _CELL.finditer(line)}
-        elif not line.strip():
+        elif is_over(line):
             starts = {}
         elif starts and not line.startswith("----"):
             row = dict(zip(_OLD, _GAP.split(line.strip()), strict=False)) if old else columns(line, starts)

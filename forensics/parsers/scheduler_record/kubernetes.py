@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, field
 
 from forensics.model import Context, Event, Value
-from forensics.parsers.scheduler_record.telling import columns, tell
+from forensics.parsers.scheduler_record.telling import columns, is_over, tell
 from forensics.text.lazy import lazy
 from forensics.text.timestamps import leading_time
 
@@ -193,7 +193,7 @@ def tables(lines: Sequence[str], context: Context) -> Iterator[Event]:
         if _PODS.match(line) or _EVENTS.match(line):
             pods = _PODS.match(line) is not None
             starts = {match[0].strip().lower(): match.start() for match in re.finditer(r"\S+(?: \S+)*", line)}
-        elif not line.strip():
+        elif is_over(line):
             starts = {}
         elif starts and not line.lstrip().startswith("----"):
             row = columns(line, starts)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from forensics.model import Context, Event, Value
-from forensics.parsers.scheduler_record.telling import tell
+from forensics.parsers.scheduler_record.telling import is_over, tell
 from forensics.text.lazy import lazy
 from forensics.text.timestamps import leading_time
 
@@ -61,7 +61,7 @@ def _rows(lines: Sequence[str], context: Context) -> Iterator[tuple[str, Event]]
             continue
         elif _RULE.fullmatch(line):
             spans = [match.span() for match in re.finditer(r"-+", line)]
-        elif not line.strip():
+        elif is_over(line):
             columns = []
         elif left:
             row = dict(zip(columns, _cells(line, columns, spans), strict=False))

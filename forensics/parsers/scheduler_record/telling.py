@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from forensics.model import Context, Event, Value
+from forensics.sources.sniff import PROMPT
 from forensics.text.quote import quote_lines
 
 _QUOTED_LINES = 60
@@ -22,6 +23,11 @@ def tell(
     """Build the event of the lines from index `first` to `last`; None values are left out of the fields."""
     quoted = lines[first : min(last, first + _QUOTED_LINES) + 1]
     return quote_lines("scheduler", kind, quoted, first + 1, context, fields, time, last + 1)
+
+
+def is_over(line: str) -> bool:
+    """Tell whether a table ends at that line: with a blank one, or where somebody typed the next command."""
+    return not line.strip() or PROMPT.match(line) is not None
 
 
 def columns(line: str, starts: Mapping[str, int]) -> dict[str, str]:
