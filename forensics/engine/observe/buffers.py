@@ -24,6 +24,8 @@ _BUSY_PERCENT = 30
 _KILLS = frozenset({9, 15})
 _LATER_S = 60.0
 """Clocks of files and of log lines may differ by this much, and a listing tells minutes."""
+_COMMANDED = lazy(r"^[$#> ]{0,4}(?:scancel|pkill)\b|(?:^|[$#>,;:] {0,2})kill -(?:9|KILL|SIGKILL) \d")
+"""What somebody typed, or a watchdog says that it does."""
 _WEIGHTS = lazy(r"\.(?:pth?|pth\.tar|ckpt|bin|safetensors|pkl|h5|hdf5|keras|tar|npz|nemo|pdparams|params)$")
 
 
@@ -78,8 +80,7 @@ def _kill(seen: Seen) -> Event | None:
             return event
         if by_hand(event):
             return event
-        command = event.message.lstrip("$#> ")
-        if event.speaker == "output" and command.startswith(("scancel", "kill -9", "kill -KILL", "pkill")):
+        if event.speaker in {"output", "log"} and _COMMANDED.search(event.message):
             return event
     return None
 
