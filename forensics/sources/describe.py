@@ -8,7 +8,7 @@ from typing import BinaryIO
 from msgspec.structs import replace
 
 from forensics.model import Source, State
-from forensics.sources.encoding import wide_encoding
+from forensics.sources.encoding import is_recoded
 from forensics.sources.input import CHUNK, NUL_TAIL, Input
 from forensics.sources.names import host_hint, rank_hint
 from forensics.sources.sniff import HEAD, LINE_KINDS, LOG_KINDS, PROMPT, SKIPPED_KINDS, names_pane, sniff
@@ -33,7 +33,7 @@ def describe_plain(made: Input, file: BinaryIO, head: bytes, size: int, data_end
         size: its size.
         data_end: where its data ends, if there is a hole behind it.
     """
-    if wide_encoding(head) is not None:
+    if is_recoded(head):
         describe_stream(made, size)
         return
     end = size if data_end is None else data_end

@@ -1,13 +1,24 @@
-"""UTF-16 and UTF-32 to UTF-8, as a stream. Everything else passes through as it is.
+r"""UTF-16 and UTF-32 to UTF-8, and what docker keeps of a container to its text, as a stream.
 
 PowerShell's `>` writes UTF-16, so logs of Windows machines come with two bytes a
-character; the scan reads bytes and expects ASCII to be ASCII.
+character; the scan reads bytes and expects ASCII to be ASCII. Docker's driver `json-file`
+escapes quotes and all that is no ASCII in lines of its own, one for each of the program's:
+
+    {"log":"  File \"train.py\", line 3\n","stream":"stderr","time":"2025-03-03T10:00:00.123456789Z"}
+
+They become the program's lines behind their times, as `docker logs --timestamps` prints them.
+Everything else passes through as it is. Source: moby daemon/logger/jsonfilelog.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+import msgspec
+
+from forensics.text.lazy import lazy_bytes
 
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -17,6 +28,31 @@ _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
 )
 _SAMPLE = 512
+_KEPT = lazy_bytes(
+    rb'\{"log":"(?:[^"\\\n]|\\.)*+",(?:"stream":"std(?:out|err)",|"attrs":\{[^{}\n]*\},)+'
+    rb'"time":"20\d\d-[^"\n]{6,40}"\}\s*'
+)
+
+
+class _Kept(msgspec.Struct):
+    """A line as docker's driver `json-file` keeps it."""
+
+    log: str
+    time: str
+
+
+def is_recoded(head: bytes) -> bool:
+    """Tell whether the text of a stream that begins so has other bytes than those that are stored."""
+    return wide_encoding(head) is not None or _is_kept_by_docker(head)
+
+
+def _is_kept_by_docker(head: bytes) -> bool:
+    """Tell whether each of the first lines is one that docker keeps of a container."""
+    if not head.startswith(b'{"log":"'):
+        return False
+    lines = head.split(b"\n", 6)
+    whole = lines[:-1] or lines
+    return all(_KEPT.fullmatch(line) is not None for line in whole)
 
 
 def wide_encoding(head: bytes) -> tuple[str, int] | None:
@@ -37,8 +73,11 @@ def wide_encoding(head: bytes) -> tuple[str, int] | None:
 
 
 def transcode(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield a stream as UTF-8, without its byte order mark."""
+    """Yield a stream as UTF-8, without its byte order mark, and a container's log as its text."""
     first = next(blocks, b"")
+    if _is_kept_by_docker(first):
+        yield from _said(first, blocks)
+        return
     found = wide_encoding(first)
     if found is None:
         yield first
@@ -54,3 +93,23 @@ def transcode(blocks: Iterator[bytes]) -> Iterator[bytes]:
     for block in blocks:
         yield decoder.decode(block).encode("utf-8", "replace")
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+
+
+def _said(first: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield what a container said behind its times; a line that does not parse, as a torn one, stays as it is."""
+    decode = msgspec.json.Decoder(_Kept).decode
+    rest = b""
+    for block in chain((first,), blocks):
+        *lines, rest = (rest + block).split(b"\n")
+        yield b"".join(_line(line, decode) + b"\n" for line in lines)
+    if rest:
+        yield _line(rest, decode)
+
+
+def _line(line: bytes, decode: Callable[[bytes], _Kept]) -> bytes:
+    try:
+        kept = decode(line)
+    except msgspec.MsgspecError:
+        return line
+    text = " ".join(kept.log.rstrip("\n").split("\n"))
+    return f"{kept.time} {text}".encode("utf-8", "replace")

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from forensics.model import Source
 from forensics.sources.describe import describe_plain, describe_stream
-from forensics.sources.encoding import wide_encoding
+from forensics.sources.encoding import is_recoded
 from forensics.sources.holes import data_end
 from forensics.sources.input import FileOpener, Input, Opener, bytes_opener, file_opener, open_regular, stream_opener
 from forensics.sources.names import is_ignored
@@ -120,7 +120,7 @@ class Gathering(Struct):
             with opener() as file:
                 describe_plain(made, file, head, source.bytes, end)
         self.inputs.append(made)
-        return None if packed or wide_encoding(head) is not None else made
+        return None if packed or is_recoded(head) else made
 
     def add_bytes(
         self, name: str, data: bytes, depth: int = 0, mtime: float | None = None, budget: Budget | None = None

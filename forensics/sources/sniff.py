@@ -81,6 +81,7 @@ _LOG_NAME = lazy(
 )
 _TMUX_NAME = lazy(r"(?:^|[^a-z])(?:tmux|panes?|screenlog|hardcopy|capture)(?:[^a-z]|$)", re.IGNORECASE)
 _PANE_NAME = lazy(r"(?:^|[^a-z])(?:panes?|screenlog|hardcopy)(?:[^a-z]|$)", re.IGNORECASE)
+_LEVELLED = lazy(r"\W{0,2}(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b")
 _LEVEL = lazy(r"\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b")
 _PROGRESS = lazy(
     r"Traceback \(most recent|^  File \"|\b(?:[Ss]tep|[Ee]poch|[Ii]ter(?:ation)?|[Ll]oss|LOSS|lr)\b ?[:=\[]? ?\d|"
@@ -151,8 +152,14 @@ def _runs(base: str, lines: Sequence[str], closing: str) -> bool:
     """Tell whether a log goes on after what looked like a record in its beginning."""
     if not (_LOG_NAME.search(base) or _SLURM_NAME.search(base)):
         return "Traceback (most recent call last)" in closing
-    said = sum(leading_time(line)[1] > 0 or _PROGRESS.search(line, 0, _WIDE) is not None for line in lines)
-    return said * 5 >= len(lines) or _PROGRESS.search(closing) is not None
+    return _PROGRESS.search(closing) is not None or any(
+        5 * sum(map(_stamped, part)) >= len(part) > 0 for part in (lines, closing.split("\n")[1:])
+    )
+
+
+def _stamped(line: str) -> bool:
+    stamped = leading_time(line)[1] > 0 or _LEVELLED.match(line) is not None
+    return stamped or _PROGRESS.search(line, 0, _WIDE) is not None
 
 
 def _told(base: str, text: str, lines: Sequence[str], closing: str) -> str:

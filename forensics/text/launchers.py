@@ -1,7 +1,8 @@
 """Prefixes of launchers and collectors: which rank, actor, pod, host or process a line comes from.
 
 Sources of the forms: torchrun `--tee`, srun `--label`, mpirun `--tag-output`, Ray, vLLM,
-Metaflow, `kubectl logs --prefix`, docker compose, pdsh, syslog, dmesg, Talos, Determined, Taskcluster.
+Metaflow, SkyPilot, `gh run view --log`, `kubectl logs --prefix`, docker compose, pdsh, syslog,
+dmesg, Talos, Determined, Taskcluster.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ HOST_FORM = (
     r"[-_.]?\d[\w.-]{0,60}|(?:\d{1,3}\.){3}\d{1,3}(?=: \S|: {2,})): "
 )
 COMPOSE, HOST = lazy(COMPOSE_FORM), lazy(HOST_FORM)
+RUN_VIEW = lazy(r"[^\t]{1,80}\t[^\t]{1,80}\t\ufeff?(?=20\d\d-\d\d-\d\dT)")
+"""What `gh run view --log` puts before a line: the job and its step."""
 _RANK = lazy(r"\[(?:[Rr]ank|RANK)[ :=]{0,2}(\d{1,6})\]:? ?(?!=[^=]| ?[a-z]+=)")
 _ROLE = lazy(r"\[[A-Za-z_][A-Za-z_-]{0,30}?(\d{1,6})\]: ?")
 _LANE = lazy(r"\[([A-Za-z][\w-]{0,30} \d{1,6})\]:? ?")
@@ -31,7 +34,7 @@ _METAFLOW = lazy(r"\[[\w-]{1,80}/[\w-]{1,80}/[\w-]{1,80} \(pid \d{1,10}\)\] (?:\
 _DETERMINED = lazy(r"[0-9a-f]{8}(?: \[rank=(?P<rank>\d{1,6})\])? \|\|? ")
 _TASKCLUSTER = lazy(r"\[(?:task|taskcluster(?::\w{1,12})?) (?P<time>20\d\d-[\dT:.+Z-]{14,30})\] ?")
 _ACTOR = lazy(
-    r"\((?:(?P<name>[\w.<>:+-]{1,80}) )?(?:rank=(?P<rank>\d{1,6}) )?pid=(?P<pid>\d{1,10})"
+    r"\((?:(?P<name>[\w.<>:+-]{1,80}),? )?(?:rank=(?P<rank>\d{1,6}),? )?pid=(?P<pid>\d{1,10})"
     r"(?:, ip=(?P<ip>[\w.:-]{1,60}))?(?:, [^\n]{0,120}?)?\)(?: |$)"
 )
 _RAY = lazy(r"\((?P<name>raylet|gcs_server|autoscaler|dashboard|RayWorker)(?: [^()]{0,80})?\) ?")
@@ -97,7 +100,7 @@ def _pod(text: str, at: int, found: Peeled) -> int:
 
 
 def _actor(text: str, at: int, found: Peeled) -> int:
-    """`(Actor pid=12, ip=10.0.0.1) `, `(EngineCore_DP0 pid=77) `, `(raylet) `."""
+    """`(Actor pid=12, ip=10.0.0.1) `, `(EngineCore_DP0 pid=77) `, `(raylet) `, SkyPilot's `(task, pid=7) `."""
     match = _ACTOR.match(text, at)
     if match is None:
         match = _RAY.match(text, at)

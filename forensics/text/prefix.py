@@ -20,6 +20,7 @@ from forensics.text.peeled import LEVEL_WORDS, Peeled, Peeler
 from forensics.text.timestamps import leading_time
 
 _MOST = 12
+_WIDE = 200
 _OPENERS = frozenset("[(<0123456789")
 _PEELERS: dict[str, tuple[Peeler, ...]] = {
     "[": (*launchers.BRACKETED, *loggers.BRACKETED, *launchers.LANES),
@@ -59,7 +60,7 @@ def peel(line: Line, context: Context) -> Record:
     if text.startswith('{"') and _JSON_MESSAGE.search(text):
         text = _unwrap(text, found)
     text = in_english(text)
-    at = 0
+    at = run.end() if "\t20" in text[:_WIDE] and (run := launchers.RUN_VIEW.match(text)) else 0
     leads = context.leads
     for _ in range(_MOST):
         if leads and (after := lead_of(text, at, leads)) != at:

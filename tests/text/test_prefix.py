@@ -43,6 +43,13 @@ def facts(text: str) -> dict[str, object]:
         ("(Actor pid=12, ip=10.0.0.1) hello", "hello", {"lane": "Actor", "pid": 12, "host": "10.0.0.1"}),
         ("\x1b[36m(TaskRunner pid=4242)\x1b[0m   File", "  File", {"lane": "TaskRunner", "pid": 4242}),
         ("(VllmWorker rank=1 pid=7) hello", "hello", {"lane": "VllmWorker", "rank": 1, "pid": 7}),
+        ("train\tRun tests\t2025-03-03T10:00:00.1234567Z   File", "  File", {}),
+        ("(task, pid=4211) hello", "hello", {"lane": "task", "pid": 4211}),
+        (
+            "(worker1, rank=1, pid=7, ip=10.0.0.7) hello",
+            "hello",
+            {"lane": "worker1", "rank": 1, "pid": 7, "host": "10.0.0.7"},
+        ),
         ("(raylet) hello", "hello", {"lane": "raylet"}),
         ("[pod/trainer-0/pytorch] Traceback", "Traceback", {"host": "trainer-0"}),
         ("trainer-1  | Traceback", "Traceback", {"host": "trainer-1"}),
