@@ -210,7 +210,7 @@ def _root(live: Sequence[Candidate], end: Outcome) -> Candidate | None:
         [c for c in program if c.hint == "cause" and _led_to_error(c, live)],
         [c for c in capture if _worst(c) and (not end.good or _unstarted(c, end) or _led_to_error(c, live))],
         [c for c in program if c.severity == "warning" and c.hint == "cause"],
-        [] if end.good else capture,
+        [] if end.good else [c for c in capture if not (end.running and _unfinished(c))],
         [] if end.good or end.running else [c for c in program if _gone(c)],
     )
     for tier in tiers:
@@ -230,6 +230,11 @@ def _led_to_error(candidate: Candidate, live: Sequence[Candidate]) -> bool:
 def _gone(candidate: Candidate) -> bool:
     """Tell whether a look at the machine shows that training is gone: all that is known where nothing says why."""
     return any(m.event.kind == "left-empty" for m in candidate.matches)
+
+
+def _unfinished(candidate: Candidate) -> bool:
+    """Tell whether all that is odd is a last line without its end, as the log of a run that is at work has."""
+    return all(m.event.kind == "torn" for m in candidate.matches)
 
 
 def _unstarted(candidate: Candidate, end: Outcome) -> bool:

@@ -21,6 +21,8 @@ _LOOKS = 2
 """Snapshots that somebody made by hand; a series of them may have ended with the machine itself."""
 RHYTHM = 20
 """A run may be silent for this many of its own step times: evaluation and checkpoints take their time."""
+_ELAPSED = lazy(r"\[(?:(?P<h>\d{1,4}):)?(?P<m>\d\d):(?P<s>\d\d)<")
+_BAR = 400
 _TRAINS = lazy(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|composer|train\w{0,10})\b")
 _PARTED = lazy(r"[^a-z0-9]+")
 _COMMON = frozenset({"train", "training", "trainer", "logs", "stdout", "stderr", "output", "container", "docker"})
@@ -50,8 +52,18 @@ def _looked_at(seen: Seen) -> Iterator[str]:
     fresh = max(_SLACK_S, RHYTHM * rhythm.median_s) if rhythm else _SLACK_S
     trained = {step.path for step in steps}
     for log in seen.logs():
-        if log.ended is not None and 0 <= last - log.ended <= fresh and (log.path in trained or _serves(seen, log)):
+        ended = _last_word(seen, log)
+        if ended is not None and 0 <= last - ended <= fresh and (log.path in trained or _serves(seen, log)):
             yield BUSY
+
+
+def _last_word(seen: Seen, log: Source) -> float | None:
+    """Return when a log ends: a bar has no time, but tells for how long it has been there."""
+    shown = (found for line in seen.tails.get(log.path, ()) for found in _ELAPSED.finditer(line.text[-_BAR:]))
+    last = max((int(m["h"] or 0) * 3600 + int(m["m"]) * 60 + int(m["s"]) for m in shown), default=0)
+    if log.started is None or log.ended is None:
+        return log.ended
+    return max(log.ended, log.started + last)
 
 
 def _units(seen: Seen) -> Iterator[str]:

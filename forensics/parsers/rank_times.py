@@ -11,9 +11,10 @@
       Rank=5 Node=b7c1e0f2a9d4 Score=0.58
     | MnRtt/Rnk: 3340.69ms/11 | ... | MnDRtt/Rnk: 14.71ms/10 | MxDRtt/Rnk: 1738.68ms/11 | ...
 
-Events `data-times` and `work-times` (rank, slowest_ms, others_ms, section of the work), which
-stand at the slowest rank. `others_ms` is the median of the others, or the least where no more is
-told. Event `scores` (rank, node, score, others_score): how fast the slowest rank is, beside the others.
+Events `data-times`, `compute-times` and `work-times` (rank, slowest_ms, others_ms, section of the
+work), which stand at the slowest rank. `others_ms` is the median of the others, or the least where no more is
+told. Event `scores` (rank, node, score, others_score): how fast the slowest GPU is beside the others, of
+the detector by the clocks that it tells.
 Times of sections in which ranks wait for each other say nothing of who is slow, and are not
 read. Sources: Megatron-LM megatron/core/timers.py (`--timing-log-option all`) and
 megatron/core/utils.py (StragglerDetector); NVIDIA's resiliency extension in Megatron-Bridge;
@@ -29,7 +30,7 @@ from forensics.model import Context, Event, Hears, Record, Value
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
-_SECTION = lazy(r"\s{1,12}(?:batch-generator|get-batch):\s*$")
+_SECTION = lazy(r"\s{1,12}(?:batch-generator|get-batch|(?P<compute>(?:forward|backward)-compute)):\s*$")
 _ROW = lazy(r"\s{1,16}rank {1,8}(?P<rank>\d{1,7}): (?P<ms>\d{1,12}\.\d{1,4})\s*$")
 _WORK = lazy(r"\s{1,16}Min: \d{1,12}\.\d{1,4}ms, Max: \d{1,12}\.\d{1,4}ms, ")
 _WORK_ROW = lazy(r"\s{1,16}Rank (?P<rank>\d{1,7}): (?P<ms>\d{1,12}\.\d{1,4})ms\s*$")
@@ -40,13 +41,16 @@ _DETECTED = lazy(
     r"\bMnDRtt/Rnk: (?P<least>\d{1,12}\.\d{1,4})ms/\d{1,7} "
     r"\| MxDRtt/Rnk: (?P<most>\d{1,12}\.\d{1,4})ms/(?P<rank>\d{1,7})\b"
 )
+_CLOCKS = lazy(
+    r"\bMnClk/Rnk: (?P<least>\d{1,5}\.\d{1,4})MHz/(?P<rank>\d{1,7}) \| MxClk/Rnk: (?P<most>\d{1,5}\.\d{1,4})MHz/"
+)
 
 
 class RankTimes:
     """See the module's text."""
 
     speaker = "timers"
-    triggers = ("batch-generator:", "get-batch:", "MxDRtt/Rnk: ", "ms, Slowdown: ")
+    triggers = ("batch-generator:", "get-batch:", "ward-compute:", "MxDRtt/Rnk: ", "ms, Slowdown: ")
     follow = 130
     hears: Hears = "blocks"
 
@@ -61,15 +65,24 @@ class RankTimes:
                 continue
             if rows:
                 yield from _slowest(kind, section, rows, context)
-            work = _WORK.match(record.text) is not None
-            rows = [] if work or _SECTION.match(record.text) else None
-            kind, form = ("work-times", _WORK_ROW) if work else ("data-times", _ROW)
+            work, table = _WORK.match(record.text) is not None, _SECTION.match(record.text)
+            rows = [] if work or table else None
+            timed = "compute-times" if table and table["compute"] else "data-times"
+            kind, form = ("work-times", _WORK_ROW) if work else (timed, _ROW)
             section, above = above if work else "", record.text.strip(" :")[:_LONGEST]
             if "MxDRtt" in record.text and (found := _DETECTED.search(record.text)):
                 fields = {"slowest_ms": float(found["most"]), "others_ms": float(found["least"])}
                 yield quote("timers", "data-times", [record], context, {"rank": int(found["rank"]), **fields})
+                yield from _clocks(record, context)
         if rows:
             yield from _slowest(kind, section, rows, context)
+
+
+def _clocks(record: Record, context: Context) -> Iterator[Event]:
+    if (found := _CLOCKS.search(record.text)) and (most := float(found["most"])) > 0:
+        score = round(float(found["least"]) / most, 2)
+        fields: dict[str, Value] = {"rank": int(found["rank"]), "score": score, "others_score": 1.0}
+        yield quote("timers", "scores", [record], context, fields)
 
 
 class RankScores:

@@ -28,6 +28,7 @@ def _form(kind: str, *parts: str) -> tuple[str, re.Pattern[str]]:
     return kind, lazy("".join(parts))
 
 
+_TYPED = r"(?:.{0,200}[$#%>] .{0,100}(?=\[))?"
 # A message of the client is a line of its own: a line that merely quotes one is not its voice.
 _FORMS = (
     _form("no-server", r"no server running on (?P<socket>/\S{1,300})"),
@@ -48,10 +49,10 @@ _FORMS = (
     _form("cant-find", r"session not found: (?P<session>.{1,200})"),
     _form("spawn-failed", r"create (?:session|window) failed(?:: (?P<reason>.{1,200}))?"),
     _form("exited", r"\[(?:exited|terminated|detached \(from session (?P<session>[^)]{1,200})\))\]"),
-    # Without brackets on standard error, where the client was not attached.
-    _form("server-exited", r"\[server exited(?: unexpectedly)?\]|server exited(?: unexpectedly)?"),
-    _form("lost-server", r"\[lost server\]|lost server"),
-    _form("lost-tty", r"\[lost tty\]|lost tty"),
+    # Without brackets on standard error, where the client was not attached; with them also behind what was being typed.
+    _form("server-exited", _TYPED, r"\[server exited(?: unexpectedly)?\]|server exited(?: unexpectedly)?"),
+    _form("lost-server", _TYPED, r"\[lost server\]|lost server"),
+    _form("lost-tty", _TYPED, r"\[lost tty\]|lost tty"),
     _form(
         "pane-dead",
         r"Pane is dead(?: \((?:status (?P<exit_code>\d{1,3})|signal (?P<signal>\w{1,12}))",

@@ -34,6 +34,7 @@ def describe_plain(made: Input, file: BinaryIO, head: bytes, size: int, data_end
         data_end: where its data ends, if there is a hole behind it.
     """
     if is_recoded(head):
+        made.measured = False  # its size is that of its text
         describe_stream(made, size)
         return
     end = size if data_end is None else data_end

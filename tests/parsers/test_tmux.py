@@ -30,6 +30,8 @@ from tests.cutting import check_laws, one, parse
         ("[server exited unexpectedly]", "server-exited", {}),
         ("[lost server]", "lost-server", {}),
         ("[lost tty]", "lost-tty", {}),
+        ("user@host ~ $ ll[server exited unexpectedly]", "server-exited", {}),
+        ("user@host ~ $ [lost server]", "lost-server", {}),
         ("server exited unexpectedly", "server-exited", {}),
         ("can't find session dflash", "cant-find", {"session": "dflash"}),
         ("no current session", "no-sessions", {}),

@@ -61,6 +61,15 @@ def test_a_torn_last_line_and_a_large_file_change_nothing(tmp_path: Path) -> Non
     assert (source.state, source.lines) == ("torn", 60_405)
 
 
+def test_nul_bytes_at_its_end_are_those_of_a_power_cut(tmp_path: Path) -> None:
+    """They stand behind the last line, on disk and in memory."""
+    data = kept(steps(1, 40)) + b"\0" * 2891
+    (tmp_path / "c-json.log").write_bytes(data)
+    for report in (analyze([str(tmp_path)]), analyze_files({"c-json.log": data}, rulebook())):
+        source = report.sources[0]
+        assert (source.state, source.nul_bytes) == ("nul-tail", 2891)
+
+
 def test_what_only_begins_like_it_is_left_as_it_is() -> None:
     """A structured log of one's own has other keys."""
     rows = b'{"log":"step 1 loss 2.0","level":"info"}\n' * 20

@@ -78,7 +78,7 @@ def _rivals(seen: Seen) -> set[str]:
 def _of_the_script(seen: Seen) -> set[str]:
     """Return the sources whose last lines have what the launch script prints."""
     said = tuple(str(e.fields["text"]) for e in seen.said("launch", "says"))
-    return {path for path, tail in seen.tails.items() if any(line.text.startswith(said) for line in tail)}
+    return {p for p, tail in seen.tails.items() if any(text in line.text for line in tail for text in said)}
 
 
 def _stages_before(seen: Seen) -> set[str]:

@@ -13,7 +13,7 @@ from forensics.model import Event, Step, Value
 _LEAST = 3
 """Reports in which the same rank is behind."""
 _MOSTLY = 0.8
-_TIMES = {"data-times": 5.0, "work-times": 1.25}
+_TIMES = {"data-times": 5.0, "work-times": 1.25, "compute-times": 1.4}
 """How many times the others' time is too long."""
 _SLOW_SCORE = 0.75
 """Part of the others' score below which NVIDIA's own detector calls a GPU a straggler."""
@@ -45,7 +45,7 @@ def _scored(seen: Seen) -> Iterator[Event]:
         if len(slow) >= _LEAST and slow[-_LEAST:] == reports[-_LEAST:]:
             rank, score = slow[0].fields["rank"], slow[-1].fields["score"]
             text = f"the GPU of rank {rank} scores {score}, the others {slow[-1].fields['others_score']}"
-            fields = {"rank": rank, "node": slow[0].fields["node"]}
+            fields = {"rank": rank, "node": slow[0].fields.get("node")}
             also, number = tuple(e.place for e in slow[-2:]), rank if isinstance(rank, int) else None
             yield observed(slow[0].place, "slow-rank", text, fields, also, slow[0].time, number)
 

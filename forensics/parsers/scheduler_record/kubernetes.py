@@ -76,6 +76,7 @@ class _Description(Struct):
     with_gpu: set[str | None] = field(default_factory=set)
     states: list[tuple[str | None, _State]] = field(default_factory=list)
     open_state: tuple[int, _State] | None = None  # with its indentation
+    looks: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def read(self, at: int, line: str) -> None:
         """Take one line."""
@@ -98,6 +99,8 @@ class _Description(Struct):
             state = _State(at, at, value or key.capitalize(), earlier=key == "laststate")
             self.open_state = indent, state
             self.states.append((self.container, state))
+        elif key in {"ready", "restartcount"} and self.container:
+            self.looks.setdefault(self.container, {})[key] = value
         elif key in {"limits", "requests"}:
             self.limited = key == "limits"
         elif key == "memory" and self.limited:
@@ -133,6 +136,7 @@ def _described(found: _Description, lines: Sequence[str], context: Context) -> I
     if found.reason_at and "name" in pod and pod.keys() & {"status", "namespace", "node"}:
         fields = {"pod": pod.get("name"), **{k: pod.get(k) for k in ("status", "reason", "message", "node")}}
         yield tell("pod-state", lines, *found.reason_at, fields, context)
+    yield from _at_work(found, lines, context)
     done = {name for name, state in found.states if not state.earlier and state.fields.get("exit_code") == 0}
     for name, state in found.states[:_MOST]:
         if state.earlier and name in done:
@@ -140,6 +144,21 @@ def _described(found: _Description, lines: Sequence[str], context: Context) -> I
         # Beside a container that has GPUs, one without any is a sidecar: what ends it is not what ends the training.
         if not found.with_gpu or name in found.with_gpu:
             yield from _container(name, found.limits.get(name), state, pod, lines, context)
+
+
+def _at_work(found: _Description, lines: Sequence[str], context: Context) -> Iterator[Event]:
+    """Yield `pod-listed` of a pod that runs, as a row of `get pods` would show it."""
+    running = [state for _, state in found.states if state.phase.startswith("Running") and not state.earlier]
+    if found.pod.get("status") != "Running" or not running or not found.looks:
+        return
+    counts = [look.get("restartcount", "") for look in found.looks.values()]
+    fields: dict[str, Value] = {
+        "pod": found.pod.get("name"),
+        "phase": "Running",
+        "ready": all(look.get("ready") == "True" for look in found.looks.values()),
+        "restarts": sum(map(int, counts)) if all(c.isdecimal() and len(c) < 9 for c in counts) else None,
+    }
+    yield tell("pod-listed", lines, running[0].first, running[0].first, fields, context)
 
 
 def _of_state(state: _State, key: str, value: str, at: int) -> None:
