@@ -147,6 +147,18 @@ def test_the_log_of_another_day_is_not_the_one_that_tee_could_not_open() -> None
     assert (missing.path, missing.nearest) == ("logs/exp-0318/train.log", "logs/exp-0317/train.log")
 
 
+DATED = '#!/bin/bash\nset -e\ntorchrun train.py 2>&1 | grep step > train.log\necho "$(date +%T) stage train finished"\n'
+
+
+@pytest.mark.parametrize("last", [73, 200])
+def test_a_scripts_own_dated_word_of_the_end_proves_nothing(last: int) -> None:
+    """It is printed whatever became of the program whose status the filter hid."""
+    said = "2025-04-02 22:20:40 stage train finished\n"
+    files = {"job.sh": DATED, "train.log": steps(1, last, total=200), "slurm-7.out": said, "exit_code": "0\n"}
+    report = analyze_files({name: text.encode() for name, text in files.items()}, rulebook())
+    assert root(report) == ("capture.pipe-status-masked" if last < 200 else None)
+
+
 PIPED = '#!/bin/bash\nonmt_train -config de.yaml | tee logs/train.$SLURM_JOB_ID.txt\necho "onmt_train finished with status $?"\n'
 MAKEFILE = "train:\n\tpython -u -m recipe.train --epochs 40 2>&1 | grep '^Epoch' | tee $(TRAIN_LOG)\n"
 MADE = '#!/bin/bash\nmake train\necho "training finished: exit code $?"\n'

@@ -187,3 +187,45 @@ def test_busy_gpus_just_after_the_last_words(log: str, at: str, load: int, looks
     """Somebody looked, and it worked. A series of looks may have ended with the machine, and a hang spins for long."""
     found = analyse(vllm_log=log, nvidia_smi_txt=LOOK.format(at=at, load=load) * looks)
     assert found.verdict == verdict
+
+
+DESCRIBED = """Name:             mistral-vllm-6d8f7c9b5d-x2k4q
+Namespace:        serving
+Status:           Running
+Containers:
+  vllm:
+    State:          Running
+      Started:      Wed, 20 Nov 2024 08:59:58 +0000
+    Ready:          {ready}
+    Restart Count:  {restarts}
+Events:           <none>
+"""
+
+
+@pytest.mark.parametrize(
+    ("ready", "restarts", "verdict"), [("True", 0, "healthy"), ("False", 0, "unknown"), ("True", 3, "unknown")]
+)
+def test_a_pod_as_describe_shows_it(ready: str, restarts: int, verdict: str) -> None:
+    """Its description tells what its row in a list does."""
+    assert report(DESCRIBED.format(ready=ready, restarts=restarts)).verdict == verdict
+
+
+BARS = "2025-07-07 18:00:09,000 INFO train: start\n" + "".join(
+    f" {n // 10}%|█   | {n}/1000 [{n // 60}:{n % 60:02}:12<9:59:59, 60.00s/it]\n{{'loss': 2.{n}, 'epoch': 0.{n}}}\n"
+    for n in range(100, 190)
+)
+
+
+@pytest.mark.parametrize(
+    ("at", "verdict"),
+    [
+        ("Mon Jul  7 21:10:30 2025", "healthy"),
+        ("Mon Jul  7 18:01:30 2025", "unknown"),
+        ("Tue Jul  8 21:10:30 2025", "unknown"),
+    ],
+    ids=["just after", "before", "a day later"],
+)
+def test_a_bar_tells_when_it_was_last_drawn(at: str, verdict: str) -> None:
+    """The log has one time at its beginning, and ends inside a bar, as the log of a run that is at work does."""
+    log = BARS + " 19%|█   | 190/1000 [3:10:12<9:59:59, 60.00s/it]"
+    assert analyse(train_log=log, nvidia_smi_txt=LOOK.format(at=at, load=97)).verdict == verdict

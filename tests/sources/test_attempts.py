@@ -72,6 +72,11 @@ BARE = log(0, stamped=False)
             "train_0802.log": b"me@host:~/tts$ python3 train.py\n" + BARE + b"me@host:~/tts$ date\n",
         },
         {"train_hd64_ok.log": BARE, "train_hd80.log": BARE},
+        {"train_4gpu_1009.log": BARE, "train.log": BARE},
+        {
+            "attempts/2-resume100.log": log(10),
+            "run.log": b"2026-11-29 12:00:00 loading\n2026-11-29 12:01:00 no such key\n",
+        },
     ],
 )
 def test_tries_are_numbered_oldest_first(files: dict[str, bytes]) -> None:
