@@ -92,12 +92,10 @@ def _rotate(ordered: list[Input]) -> list[Input]:
 def _units(ordered: Iterable[Input]) -> list[Unit]:
     names = {unpacked(made.source.path) for made in ordered}
     units: dict[tuple[object, ...], Unit] = {}
-    shared = _shared(ordered)
-    for made in ordered:
+    logs = [made for made in ordered if _is_log(made)]
+    shared = _shared(logs)
+    for made in logs:
         path = made.source.path
-        # What `script` or a copied terminal left under a log's name is a log.
-        if made.source.kind not in LOG_KINDS and not (made.source.kind in VOICES and path.endswith((".log", ".out"))):
-            continue
         found = rotation(path) or dotted_rotation(path)
         if found is not None and (found.base in names or rotation(path)):
             path = found.base
@@ -111,9 +109,15 @@ def _units(ordered: Iterable[Input]) -> list[Unit]:
     return list(units.values())
 
 
-def _shared(ordered: Iterable[Input]) -> int:
-    """Return the length of the folder in which all files lie: it tells none of them apart, unless it counts tries."""
-    folders = [made.source.path.rpartition("/")[0] for made in ordered]
+def _is_log(made: Input) -> bool:
+    """Tell whether a file is a log, or what `script` or a copied terminal left under a log's name."""
+    kind = made.source.kind
+    return kind in LOG_KINDS or (kind in VOICES and made.source.path.endswith((".log", ".out")))
+
+
+def _shared(logs: Iterable[Input]) -> int:
+    """Return the length of the folder in which all logs lie: it tells none of them apart, unless it counts tries."""
+    folders = [made.source.path.rpartition("/")[0] for made in logs]
     folder = commonpath(folders) if all(folders) and folders else ""
     return len(folder) + 1 if folder and folder.rpartition("/")[2].lower() not in TRIES else 0
 

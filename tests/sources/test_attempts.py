@@ -246,3 +246,10 @@ def test_a_log_of_the_folder_makes_those_of_days_no_older_than_they_are() -> Non
     }
     found = attempts(files)
     assert found["nightly/2024-08-06.log"] == max(found.values()) > found["nightly/2024-08-05.log"]
+
+
+def test_the_folder_of_all_logs_is_no_purpose_of_theirs() -> None:
+    """Whatever else lies above it: the run is called `mi-test`, and trains."""
+    files = {"logs/mi-test/train_20230618.log": BARE, "logs/mi-test/train.log": BARE, "console.txt": b"a note\n"}
+    found = attempts(files)
+    assert found["logs/mi-test/train_20230618.log"] < found["logs/mi-test/train.log"]
