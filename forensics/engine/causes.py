@@ -71,8 +71,8 @@ def candidates(matches: Iterable[Match], seen: Seen, end: Outcome) -> list[Candi
         groups[match.rule.id].append(match)
     progress = Progress(seen.steps)
     whose, services = Whose(seen, progress), Services(seen)
-    ends = ends_of(seen)
     starts = last_starts(seen)
+    ends = ends_of(seen, starts)
     at_work = bool(seen.current_steps())
     answers = answers_of(seen)
     found = []

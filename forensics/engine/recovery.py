@@ -43,11 +43,11 @@ def _had_ended(event: Event, end: Outcome) -> bool:
     return any(e is not None and e.path == event.path and e.line < event.line for e in (end.finished, end.hinted))
 
 
-def ends_of(seen: Seen) -> dict[str, set[int | None]]:
-    """Return which ranks say in a source that training came to its end; None is nobody in particular."""
+def ends_of(seen: Seen, starts: Mapping[str, int]) -> dict[str, set[int | None]]:
+    """Return which ranks say in a source's last try that training came to its end; None is nobody in particular."""
     grouped: dict[str, set[int | None]] = defaultdict(set)
     for event in seen.events:
-        if is_end(event) and not event.fields.get("weak"):
+        if is_end(event) and not event.fields.get("weak") and event.line >= starts.get(event.path, 0):
             grouped[event.path].add(event.rank)
     return grouped
 

@@ -1,4 +1,4 @@
-"""Where a log that tries share begins anew: settings are printed once more, after training had failed."""
+"""Where a log that tries share begins anew: settings are printed once more, after training had failed or ended."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 
+from forensics.engine.outcome import is_end
 from forensics.engine.seen import Seen
 from forensics.model import Event, Step
 
@@ -20,7 +21,8 @@ def last_starts(seen: Seen) -> dict[str, int]:
     """Return the line of each source at which its last try begins; sources with one try are left out.
 
     A fault must stand between two like openings, and steps before the fault: many ranks print
-    the same settings side by side, but none of them has trained before the last has printed.
+    the same settings side by side, but none of them has trained before the last has printed. Or a
+    good end stands between them, and the next run, of a loop over seeds, raised before it trained.
     """
     openings: dict[tuple[str, int | None, str, str], list[int]] = defaultdict(list)
     for event in seen.ever_said("progress", "config", "program"):
@@ -30,6 +32,8 @@ def last_starts(seen: Seen) -> dict[str, int]:
     if not again:
         return {}
     faults, steps = _lines(e for e in seen.events if e.speaker in _FAULTS), _lines(seen.steps)
+    ends = _lines(e for e in seen.events if is_end(e) and not e.fields.get("weak"))
+    raised = _lines(seen.ever_said("exception", "exception"))
     found: dict[str, int] = {}
     for (path, *_), lines in again.items():
         first, *later = sorted(set(lines))
@@ -37,8 +41,10 @@ def last_starts(seen: Seen) -> dict[str, int]:
         if trained == len(steps[path]):
             continue
         for line in reversed(later):
-            behind = bisect_left(faults[path], line)
-            if behind and faults[path][behind - 1] > steps[path][trained]:
+            behind, ended = bisect_left(faults[path], line), bisect_left(ends[path], line)
+            failed = behind > 0 and faults[path][behind - 1] > steps[path][trained]
+            last = max(steps[path][-1], ends[path][-1] if ends[path] else 0) < line
+            if failed or (ended and last and raised[path] and raised[path][-1] > line):
                 found[path] = max(found.get(path, 0), line)
                 break
     return found

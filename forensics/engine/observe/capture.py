@@ -80,12 +80,24 @@ def _copied_in_part(seen: Seen, source: Source) -> Event | None:
 def _matters(seen: Seen, empty: Source, others: AbstractSet[str]) -> bool:
     """Tell whether an empty log was to hold the run's words: it is the only one, or was promised and no other has them.
 
-    Anything else, such as the stream of errors of a run that made none, is just a file of no bytes.
+    Nobody promised the logs of other runs beside it, `pong_a.log` beside `pong_b.log`, and one promise holds for all
+    of a loop. Anything else, such as the stream of errors of a run that made none, is just a file of no bytes.
     """
     if not others:
         return True
-    promised = any(e.state == "empty" and promised_file(e.path, seen.sources) == empty for e in seen.expected)
-    return promised and speaking(seen).isdisjoint(others)
+    if not any(e.state == "empty" and promised_file(e.path, [empty]) is not None for e in seen.expected):
+        return False
+    theirs = {s.path for s in seen.sources if s.kind != "slurm-log"} - set(_kept_promises(seen, empty))
+    return speaking(seen).isdisjoint(others - theirs)
+
+
+def _kept_promises(seen: Seen, empty: Source) -> Iterator[str]:
+    """Yield the logs that a script promised beside an empty one, by other names."""
+    for expected in seen.expected:
+        if promised_file(expected.path, [empty]) is None:
+            found = promised_file(expected.path, seen.sources)
+            if found is not None:
+                yield found.path
 
 
 def _event(source: Source, kind: str, message: str, fields: dict[str, Value], text: str) -> Event:

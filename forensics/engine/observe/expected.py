@@ -12,6 +12,7 @@ from forensics.engine.outcome import outcome
 from forensics.engine.promised import base, filled, promised_file
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Expected, Source, Value
+from forensics.sources.names import natural
 from forensics.text.lazy import lazy
 
 _LOG_NAME = lazy(r"(?:log|out|err|txt|stdout|stderr)(?:\.\w+)?$|log", re.IGNORECASE)
@@ -173,12 +174,21 @@ def _expected(seen: Seen) -> Iterator[Expected]:
             if inside:
                 yield Expected(path, "present", promise)
             continue  # a folder of checkpoints is seldom copied along: its absence says nothing
-        present = promised_file(path, seen.sources)
+        present = _latest(path, seen.sources)
         if present is not None and (refused := _not_there(seen, path)) and _apart(refused, present.path):
             path, present = refused, None  # the one that is here is of another day
         state = _state(seen, event.path, present)
         nearest = present.path if present is not None and state == "stale" else None
         yield Expected(path, state, promise, nearest if present else _nearest(path, seen.sources))
+
+
+def _latest(path: str, sources: Sequence[Source]) -> Source | None:
+    """Return the source that a promised path became: of a loop over names, the last one where that is empty."""
+    found = promised_file(path, sources)
+    pattern = filled(path)
+    round_ = [s for s in sources if s.kind in LOG_KINDS and pattern.fullmatch(base(s.path))]
+    last = max(round_, key=lambda s: natural(s.path), default=None)
+    return last if last is not None and last.state == "empty" else found
 
 
 def _not_there(seen: Seen, path: str) -> str:

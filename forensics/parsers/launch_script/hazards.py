@@ -111,7 +111,8 @@ def _cut_logs(scope: Scope) -> Iterator[Found]:
     """Yield what copies only a part of a log: `journalctl -n 90`, `kubectl logs --limit-bytes 9`, `head -c 9`."""
     for command in scope.commands:
         reads = command.name == "journalctl" or (command.name in _KEEPERS and "logs" in command.words[1:4])
-        count = option(command.words, "-n", "--lines", "--tail") if reads else None
+        named = ("--tail",) if command.name == "kubectl" else ("-n", "--lines", "--tail")  # `-n llm` is a namespace
+        count = option(command.words, *named) if reads else None
         if count and count.isdigit():
             yield command.line, "log-window", {"filter": command.name, "tail_lines": int(count)}
         limit = option(command.words, "--limit-bytes") if reads else None
