@@ -130,7 +130,8 @@ def _refuted(match: Match, progress: Progress, *, at_work: bool) -> bool:
     """Tell whether the program worked before somebody said that it was never started: another command was not."""
     if match.rule.id != "capture.never-started":
         return False
-    return at_work if match.event.speaker == "status" else progress.all_before(match.event) > 0
+    of_all = match.event.speaker == "status" or match.event.kind == "submit-refused"
+    return at_work if of_all else progress.all_before(match.event) > 0
 
 
 def _severity(match: Match) -> Severity:

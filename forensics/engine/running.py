@@ -13,6 +13,7 @@ from forensics.text.lazy import lazy
 ACTIVE, UP, READY, BUSY = "active (running)", "Up", "Running", "busy GPUs"
 WORKING = {ACTIVE: "systemd", UP: "the container engine", READY: "Kubernetes", BUSY: "nvidia-smi"}
 """What says so, and who says it."""
+_COMPLETED = frozenset({"Completed", "Succeeded"})
 _CLOSE = 50
 """Lines from the end of a log in which a server has answered."""
 _SLACK_S = 120.0
@@ -34,8 +35,15 @@ _ANSWERED = lazy(
 
 
 def at_work(seen: Seen) -> list[str]:
-    """Return in the words of who says so that the service is running whose log this is; nothing where none does."""
-    return [*_units(seen), *_contained(seen), *_looked_at(seen)]
+    """Return in the words of who says so that what the log shows is running, or is done; nothing where none does."""
+    return [*_units(seen), *_contained(seen), *_looked_at(seen), *_done(seen)]
+
+
+def _done(seen: Seen) -> Iterator[str]:
+    """Say that the job is done where every pod that somebody listed is."""
+    phases = {str(e.fields.get("phase")) for e in seen.said("scheduler", "pod-listed")}
+    if phases and phases <= _COMPLETED:
+        yield "Succeeded"
 
 
 def _looked_at(seen: Seen) -> Iterator[str]:

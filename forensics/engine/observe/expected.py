@@ -147,7 +147,11 @@ def _tell_older_by_listing(seen: Seen) -> None:
 
 
 def _refused(seen: Seen) -> Event | None:
-    """Return tmux's refusal to start the session, unless the old one was then ended to try again."""
+    """Return tmux's or Slurm's refusal to start anything, unless it was then tried again with success."""
+    for event in seen.ever_said("slurm", "submit-refused"):
+        after = (line.text for line in seen.tails.get(event.path, ()) if line.number > event.line)
+        if not any("Submitted batch job" in text or "Granted job allocation" in text for text in after):
+            return event
     for event in seen.ever_said("tmux", "duplicate-session"):
         after = (line.text for line in seen.tails.get(event.path, ()) if line.number > event.line)
         if not any(word in text for text in after for word in ("kill-session", "kill-server")):
