@@ -8,7 +8,7 @@ import pytest
 
 from forensics.analyze import analyze_files
 from forensics.model import Report
-from tests.engine.runs import OOM, analyse, finding, root, rulebook, steps
+from tests.engine.runs import OOM, RAISED, analyse, finding, root, rulebook, steps
 
 DONE = steps(1, 100) + "Training complete\n"
 IDLE = """Fri Nov 27 11:02:10 2026
@@ -163,3 +163,36 @@ def test_the_end_of_a_stage_is_not_that_of_the_next(second: str, output: str, ve
         files["stage2.out"] = DONE
     report = analyze_files({name: text.encode() for name, text in files.items()}, rulebook())
     assert (report.verdict, root(report)) == (verdict, cause)
+
+
+SUBMITTED = "[mh@login2 runs]$ sbatch train_b16.sbatch\nsbatch: error: Batch script contains DOS line breaks (\\r\\n)\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [
+        ("", "capture.never-started"),
+        ("[mh@login2 runs]$ sbatch b.sbatch\nSubmitted batch job 881204\n", "memory.gpu-oom"),
+    ],
+    ids=["refused", "and then accepted"],
+)
+def test_what_slurm_refused_is_the_last_try_unless_it_was_submitted_again(after: str, found: str) -> None:
+    """The output beside it is of the job before."""
+    files = {"slurm-881204.out": steps(1, 40) + OOM, "submit.txt": SUBMITTED + after}
+    report = analyze_files({name: text.encode() for name, text in files.items()}, rulebook())
+    assert root(report) == found
+
+
+LOOP = "+ python finetune.py --model_name_or_path /models/roberta --task_name mnli --seed {seed} --output_dir /out/{seed}\n"
+ENDED = "{'loss': 0.3, 'epoch': 0.5}\n{'loss': 0.2, 'epoch': 1.0}\n{'train_runtime': 4236.04, 'train_loss': 0.34, 'epoch': 1.0}\n"
+
+
+@pytest.mark.parametrize(
+    ("second", "verdict"),
+    [(RAISED.format(error="RuntimeError: No CUDA GPUs are available"), "failed"), (ENDED, "healthy"), ("", "healthy")],
+    ids=["raised", "trained", "has only begun"],
+)
+def test_a_loop_over_seeds_is_judged_by_its_last_run(second: str, verdict: str) -> None:
+    """The first run's good end says nothing of a second one that raised before it trained."""
+    log = LOOP.format(seed=11) + ENDED + LOOP.format(seed=12) + second
+    assert analyze_files({"nightly.log": log.encode()}, rulebook()).verdict == verdict

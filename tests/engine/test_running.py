@@ -229,3 +229,19 @@ def test_a_bar_tells_when_it_was_last_drawn(at: str, verdict: str) -> None:
     """The log has one time at its beginning, and ends inside a bar, as the log of a run that is at work does."""
     log = BARS + " 19%|█   | 190/1000 [3:10:12<9:59:59, 60.00s/it]"
     assert analyse(train_log=log, nvidia_smi_txt=LOOK.format(at=at, load=97)).verdict == verdict
+
+
+DONE = """NAME                 READY   STATUS      RESTARTS   AGE
+mt-llama7b-0-x2v9q   0/1     {first:<9}   0          101m
+mt-llama7b-1-7kqlm   0/1     {second:<9}   0          101m
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"),
+    [("Completed", "Completed", "healthy"), ("Completed", "Running", "unknown"), ("Completed", "Error", "unknown")],
+)
+def test_a_job_is_done_when_all_its_pods_are(first: str, second: str, verdict: str) -> None:
+    """A log that has no word of an end, and a list of the job's pods."""
+    log = "".join(f"completed step: {n}, seconds: 3.315, loss: 2.1{n}\n" for n in range(40))
+    assert analyse(maxtext_node0_log=log, kubectl_txt=DONE.format(first=first, second=second)).verdict == verdict
