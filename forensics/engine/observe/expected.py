@@ -39,9 +39,11 @@ def observe(seen: Seen) -> Iterator[Event]:
     _tell_older_by_listing(seen)
     if (refused := _refused(seen)) is not None:
         # The new run never started, so pane and logs are of the run before, as far as no time says otherwise.
-        at, slurm = seen.moments(refused)[1], refused.speaker == "slurm"
-        seen.older |= {s.path for s in seen.sources if s.kind in PANES and not (slurm and s.path == refused.path)}
-        seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and not (s.started and s.started > at)}
+        at = seen.moments(refused)[1]
+        own = {refused.path} if refused.speaker == "slurm" else set()  # tmux may refuse in the pane of the run before
+        seen.older |= {s.path for s in seen.sources if s.kind in PANES} - own
+        later = {s.path for s in seen.sources if s.started and s.started > at}
+        seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS} - later - own
     seen.older |= _rivals(seen) | _stages_before(seen)
     asked = [(item, _looked_for(seen, item)) for item in gone]
     seen.older |= _of_former_jobs(seen, [event for _, events in asked for event in events])
