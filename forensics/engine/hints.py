@@ -11,7 +11,6 @@ from forensics.sources import Input
 from forensics.text.lazy import lazy_bytes
 from forensics.text.leads import learned
 from forensics.text.prefix import peel
-from forensics.text.shell import variables as set_in
 
 _YEAR = lazy_bytes(
     rb"\b(20[1-4]\d)[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])[T _]|\d\d:\d\d:\d\d (?:[A-Z]{2,5} )?(20[1-4]\d)\b"
@@ -54,4 +53,6 @@ def variables(inputs: Sequence[Input]) -> Mapping[str, Value]:
     scripts = [i for i in inputs if i.source.kind == "launch-script" and i.source.read != "skipped"]
     if len(scripts) < 2:
         return NO_FIELDS
-    return {k: v for i in scripts for k, v in set_in(i.read(TABLE_CAP).decode("utf-8", "replace")).items()}
+    from forensics.text import shell
+
+    return {k: v for i in scripts for k, v in shell.variables(i.read(TABLE_CAP).decode("utf-8", "replace")).items()}

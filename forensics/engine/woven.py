@@ -18,6 +18,7 @@ import json
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
+from itertools import chain, repeat
 
 from msgspec import Struct
 
@@ -35,7 +36,8 @@ _NO_NUMBER = lazy(
     r"(?P<quote>['\"])(?P<text>[-+]?\d[^\n]{3,400})(?P=quote)\s*(?:\n|$)"
 )
 _OPENING = lazy(r"\{\s{0,4}\"[^\"\\]{1,80}\":")
-_LONGEST = 1 << 16
+_LONGEST = 1 << 13
+"""Bytes of a line from which on it is passed over: a rest is tried at every character of a record."""
 _REST_WITHIN = 3
 """Lines below a torn record among which its rest is looked for."""
 
@@ -80,7 +82,7 @@ def _first(item: Input, complaints: list[_Complaint], watch: Watch) -> tuple[Evi
     context = Context(item.source)
     number = 0
     with closing(_lines(item, watch)) as lines:
-        for line in (*lines, *[b""] * _REST_WITHIN):
+        for line in chain(lines, repeat(b"", _REST_WITHIN)):
             window.append(line)
             number += 1
             if len(window) > _REST_WITHIN and (told := _failed_on(list(window), complaints, context)):
@@ -91,11 +93,13 @@ def _first(item: Input, complaints: list[_Complaint], watch: Watch) -> tuple[Evi
 
 
 def _lines(item: Input, watch: Watch) -> Generator[bytes, None, None]:
+    """Yield the lines of a source, of those that are too long no more than shows it."""
     rest = b""
     with closing(watch.follow(item)) as pieces:
         for piece in pieces:
             *lines, rest = (rest + piece).split(b"\n")
             yield from lines
+            rest = rest[: _LONGEST + 1]
     if rest:
         yield rest
 
@@ -126,13 +130,8 @@ def _torn_at(texts: list[str], char: int | None) -> bool:
     if opening is None:
         return False
     record = texts[0][opening.start() :]
-    try:
-        json.loads(record)
-    except json.JSONDecodeError as error:
-        cut = error.pos
-    else:
-        return False
-    if cut != char:
+    cut = _fails_at(record)
+    if cut is None or cut != char:
         return False
     again = record.find(opening[0], 1)
     if again > 0 and _parses(record[again:]):
@@ -145,8 +144,19 @@ def _torn_at(texts: list[str], char: int | None) -> bool:
     )
 
 
+def _fails_at(text: str) -> int | None:
+    """Return the character at which a text is no JSON; None where it is, or is too deep to tell."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.pos
+    except RecursionError:
+        return None
+    return None
+
+
 def _parses(text: str) -> bool:
     try:
         return isinstance(json.loads(text), dict)
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         return False

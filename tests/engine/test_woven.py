@@ -94,6 +94,23 @@ def parses(row: str) -> bool:
     return True
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a": ' + "[" * 4000 + '{"a": 1}',
+        '{"a": 1' + "x" * 3_000_000 + '{"a": 1}',
+        '{"a": ' + '"é' * 2000,
+        '{"a": \x00{"a": 1}',
+    ],
+    ids=["deep", "long", "no end", "nul"],
+)
+def test_odd_records_take_no_time_and_no_memory(line: str) -> None:
+    """Whatever a program failed to read, and however the record looks."""
+    rows = [record(0, 1), line, record(0, 3), '1, "tok_s": 4000}']
+    found = report({"metrics.jsonl": "\n".join(rows).encode() + b"\n", "job.out": failed('{"a": ,}').encode()})
+    assert found.root is not None
+
+
 def test_torn_records_that_nothing_failed_on_are_no_cause() -> None:
     """A run that ended well stays healthy, however its ranks wrote into one file."""
     rows, _ = torn(34)

@@ -63,7 +63,7 @@ _NEXT = lazy(
     r"|.{0,200}?(?:\b(?:step|epoch|iter(?:ation)?)\b\W{0,4}\d.{0,200}\b\w{0,40}loss\b|\d%\|)",
     re.IGNORECASE,
 )
-_LONGEST_LEAD = 80
+_LONGEST_LEAD, _MOST_LEADS = 80, 8
 _OWN_WORDS = lazy(r"(?:Original|Exception Group|C\+\+) $|^[\s+|-]*$|[─━]")
 """What may stand before a header that is no prefix of lines: the interpreter's own words, and what it draws."""
 _DIGIT = lazy(r"\d")
@@ -223,15 +223,15 @@ def _bared(records: Iterable[Record]) -> Iterator[Record]:
     What is quoted, `> `, is kept apart from what is said around it. A prefix is learned from the header of a
     traceback, and taken off the lines that begin with it: `train@a100b: Traceback`, `train@a100b:   File "x.py"`.
     """
-    leads: set[str] = set()
+    leads: list[str] = []
     for record in records:
         text = record.text
         if quoted := _QUOTATION.match(text):
             yield replace(record, text=text[quoted.end() :], lane=_QUOTED)
             continue
         if 0 < (at := text.find(HEADER)) <= _LONGEST_LEAD and not _OWN_WORDS.search(text[:at]):
-            leads.add(_DIGIT.sub("0", text[:at]))
-        lead = next((lead for lead in leads if _DIGIT.sub("0", text[: len(lead)]) == lead), "") if leads else ""
+            leads = [_DIGIT.sub("0", text[:at]), *leads][:_MOST_LEADS]
+        lead = next((lead for lead in leads if _DIGIT.sub("0", text[: len(lead)]) == lead), "")
         yield replace(record, text=text[len(lead) :]) if lead else record
 
 
