@@ -195,16 +195,25 @@ def _before_resumption(units: Sequence[Unit]) -> list[Unit]:
 
 
 def _by_name(units: Sequence[Unit]) -> list[Unit]:
-    """Return trainings whose name says that they are old, or how they failed, beside one whose name does not.
+    """Return logs whose name says that they are old, or how they failed, beside one whose name does not.
 
-    Dates in them may say otherwise.
+    Both must be trainings, or begin with the same word. Dates in them may say otherwise.
     """
     old = [u for u in units if u.age < 0 and not u.aside]
-    others = [u for u in units if u.age >= 0 and _learns(u)] if old else []
+    others = [u for u in units if u.age >= 0] if old else []
     if not others:
         return []
     peek([*old, *others])
-    return [u for u in old if _learns(u) and any(_inside(u, o) and _may_precede(u, o) for o in others)]
+    learning = {id(u) for u in (*old, *others) if _learns(u)}
+    return [
+        u
+        for u in old
+        if any(
+            _inside(u, o) and _may_precede(u, o)
+            for o in others
+            if {id(u), id(o)} <= learning or (u.stem and _named_alike(o, u))
+        )
+    ]
 
 
 def _kept_tries(units: Sequence[Unit]) -> list[Unit]:

@@ -220,3 +220,10 @@ def test_a_log_that_ends_at_a_limit_was_cut_by_it(size: int, limit: int | None, 
     script = {"collect.sh": COLLECT.format(limit=limit).encode()} if limit else {}
     report = analyze_files({"train.log": log, **script}, rulebook())
     assert root(report) == found
+
+
+def test_a_number_of_a_process_that_was_promised_is_no_log() -> None:
+    """Only the log itself is missed, or empty."""
+    script = "#!/bin/bash\nnohup python -u train.py > logs/train.log 2>&1 &\necho $! > logs/train.pid\n"
+    files = {"launch.sh": script, "logs/train.log": "", "logs/train_0808.txt": steps(1, 40)}
+    assert root(analyze_files({n: t.encode() for n, t in files.items()}, rulebook())) == "capture.log-empty"

@@ -262,3 +262,13 @@ def test_ray_tune_tells_the_end_of_each_iteration() -> None:
         f"epoch {n} loss 2.{n}\nTraining finished iteration {n} at 2024-06-04 10:36:44.\n" for n in range(1, 6)
     )
     assert report(log).verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("above", "verdict"),
+    [("Exception ignored in: <function _ConnectionBase.__del__ at 0x7f1a>\n", "healthy"), ("", "failed")],
+)
+def test_an_ignored_exception_without_its_traceback_is_no_end(above: str, verdict: str) -> None:
+    """The interpreter says in the line above that it goes on."""
+    log = "step 8/90 loss 1.0\nstep 9/90 loss 0.9\n" + above + "OSError: [Errno 9] Bad file descriptor\n"
+    assert report(log, exit_code="0\n" if above else "1\n").verdict == verdict

@@ -250,6 +250,13 @@ def test_a_log_of_the_folder_makes_those_of_days_no_older_than_they_are() -> Non
 
 def test_the_folder_of_all_logs_is_no_purpose_of_theirs() -> None:
     """Whatever else lies above it: the run is called `mi-test`, and trains."""
-    files = {"logs/mi-test/train_20230618.log": BARE, "logs/mi-test/train.log": BARE, "console.txt": b"a note\n"}
+    files = {"logs/mi-test/train_20230618.log": BARE, "logs/mi-test/train.log": BARE, "run.yaml": b"lr: 1\n"}
     found = attempts(files)
     assert found["logs/mi-test/train_20230618.log"] < found["logs/mi-test/train.log"]
+
+
+def test_a_server_that_failed_before_is_known_by_its_name() -> None:
+    """No loss tells that it is of the same program, but the word it begins with."""
+    log_ = b"(APIServer pid=1) INFO api_server.py: starting\n" * 4
+    found = attempts({"server_0.90_wrong_gpu.log": log_, "server.log": log_})
+    assert found["server_0.90_wrong_gpu.log"] < found["server.log"]

@@ -16,6 +16,8 @@ from forensics.sources.names import natural
 from forensics.text.lazy import lazy
 
 _LOG_NAME = lazy(r"(?:log|out|err|txt|stdout|stderr)(?:\.\w+)?$|log", re.IGNORECASE)
+_NO_LOG = lazy(r"\.(?:pid|lock|jsonl?|ya?ml|[ct]sv|png|pdf|pth?|npz|npy|pkl|h5|ckpt|safetensors)$", re.IGNORECASE)
+"""What lies in a folder of logs and is none: it tells nothing of what the program said."""
 _PROGRAM = frozenset({"exception", "c10d", "torchrun", "device", "progress", "dynamo", "nccl"})
 """Speakers whose words prove that a file holds what the program said."""
 PANES = frozenset({"tmux-capture", "transcript"})
@@ -32,7 +34,8 @@ _COMPLETE = "complete"
 def observe(seen: Seen) -> Iterator[Event]:
     """Fill `seen.expected`; yield `missing` (or `missing-here`, where the run is known to have ended well)."""
     seen.expected.extend(_expected(seen))
-    gone = [e for e in seen.expected if e.state == "missing" and _LOG_NAME.search(e.path)]
+    missing = [e for e in seen.expected if e.state == "missing"]
+    gone = [e for e in missing if _LOG_NAME.search(e.path) and not _NO_LOG.search(e.path)]
     # The log of this try was never written, so every log that has its name's stem is of an earlier one.
     seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS and any(_nearest(e.path, [s]) for e in gone)}
     seen.older |= {e.nearest for e in seen.expected if e.state == "stale" and e.nearest}

@@ -173,8 +173,12 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
         elif not (key in open_ and _continues(open_[key], record)):
             open_.pop(key, None)
             if record.level not in _CALM and (bare := _BARE.match(text)):
-                open_[key] = _Block(record, record.lane, link.pop(key, ""), message=[record], type=bare["type"])
-                blocks[key].append(open_[key])
+                told = asides.told(record, aside) if record.line.number - aside.line == 1 else ""
+                block = _Block(
+                    record, record.lane, link.pop(key, ""), ignored=told, message=[record], type=bare["type"]
+                )
+                open_[key] = block
+                blocks[key].append(block)
         if key in open_:
             last = key, record.line.number
     _survive([block for same in blocks.values() for block in same])
