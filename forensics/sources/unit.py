@@ -28,7 +28,8 @@ _SCHEDULED = frozenset({"slurm", "job"})
 _AGES = {
     "old": -1, "prev": -1, "previous": -1, "earlier": -1, "older": -1, "former": -1, "backup": -1, "bak": -1,
     "orig": -1, "before": -1, "yesterday": -1, "first": -1,
-    "oom": -1, "failed": -1, "crashed": -1, "wrong": -1, "broken": -1, "aborted": -1, "ok": -2, "good": -2, "works": -2, "baseline": -2,
+    "oom": -1, "failed": -1, "crashed": -1, "wrong": -1, "broken": -1, "aborted": -1,
+    "ok": -2, "good": -2, "works": -2, "baseline": -2,
     "resume": 1, "resumed": 1, "new": 1, "latest": 1, "final": 1, "again": 1, "rerun": 1,
     "after": 1,
 }  # fmt: skip

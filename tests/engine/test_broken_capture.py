@@ -110,6 +110,8 @@ def test_the_end_of_a_log_that_is_kept_elsewhere_is_a_window(command: str) -> No
     assert root(analyze_files(files, rulebook())) == "capture.tail-window"
     longer = {**files, "train.log": (log + "one more\n").encode()}
     assert root(analyze_files(longer, rulebook())) != "capture.tail-window"
+    typed = {"train.log": files["train.log"], "exit_code": b"1\n", "how.txt": f"$ {command}\n$ date\n".encode()}
+    assert root(analyze_files(typed, rulebook())) == "capture.tail-window"
 
 
 def test_a_pipeline_that_hid_an_early_end_failed_where_a_later_stage_raised() -> None:

@@ -21,6 +21,11 @@ _EPOCHS = ("num_train_epochs", "num_epochs", "max_epochs", "n_epochs", "epochs",
 _STEPS = ("max_steps", "max_iters", "train_iters", "max_train_steps", "num_steps", "total_steps", "max_update")
 """Options in which a command says how many epochs, or steps, it is to train."""
 _TELLING_LINES = 5
+_TYPED = lazy(
+    r"\b(?:logs|journalctl)\b[^|;]{0,300}?(?:--tail[= ]|-n ?|--lines[= ])(?P<count>\d{1,9})\b[^|;]{0,300}>"
+    r"|\| ?tail (?:-n ?|-)(?P<piped>\d{1,9})\b[^|;]{0,40}>"
+)
+"""What somebody typed who kept the last lines of a log in a file."""
 _WEIGHTS_MISSED = lazy(
     r"(?:FileNotFoundError|OSError|IOError)\b.{0,200}No such file or directory.{0,1000}"
     r"\.(?:pth?|ckpt|bin|safetensors|pkl|h5|hdf5|keras|tar|npz|nemo|onnx|params|pdparams|weights|index)\b"
@@ -125,9 +130,10 @@ def _copies(seen: Seen) -> Iterator[str]:
 
 
 def _windows(seen: Seen) -> Iterator[Event]:
-    """A log of exactly N lines behind `| tail -N` or `journalctl -n N` shows the last N lines of something longer."""
-    for event in seen.said("launch", "tail-window", "log-window"):
-        count = event.fields.get("tail_lines")
+    """A log of exactly N lines behind `| tail -N` or `journalctl -n N`, typed or in a script, is only an end."""
+    for event in (*seen.said("launch", "tail-window", "log-window"), *seen.said("host", "command")):
+        typed = _TYPED.search(event.message) if event.speaker == "host" else None
+        count = int(typed["count"] or typed["piped"]) if typed else event.fields.get("tail_lines")
         if not isinstance(count, int):
             continue
         full = next((s for s in seen.logs() if s.lines == count), None)
