@@ -14,11 +14,10 @@ from forensics.engine.outcome import Outcome
 from forensics.engine.seen import Seen
 from forensics.model import Event
 from forensics.sources.names import is_note
-from forensics.text.lazy import lazy
+from forensics.text.leads import QUOTATION
 
 _RECORDS = frozenset({"shell", "tmux", "ssh", "slurm", "scheduler", "host", "launch", "nvidia-smi"})
 """Speakers whose words in a note show what somebody did and saw; those of a program are quoted."""
-_QUOTED = lazy(r"\s{0,16}> ")
 _LOGS = frozenset({"training-log", "slurm-log"})
 
 
@@ -28,10 +27,12 @@ def set_aside(found: Sequence[Candidate], seen: Seen, end: Outcome) -> None:
     Where the run itself says the same, it is the one to be cited.
     """
     notes = {s.path for s in seen.sources if is_note(s.path)}
+    quoted = set()
     for candidate in found:
-        own = [m for m in candidate.matches if not _quoted(m.event, notes)]
-        candidate.matches = own or candidate.matches
-    quoted = {c.id for c in found if c.active and all(_quoted(m.event, notes) for m in c.matches)}
+        if own := [m for m in candidate.matches if not _quoted(m.event, notes)]:
+            candidate.matches = own
+        elif candidate.active:
+            quoted.add(candidate.id)
     if not quoted:
         return
     others = [c for c in found if c.active and c.id not in quoted]
@@ -44,4 +45,4 @@ def set_aside(found: Sequence[Candidate], seen: Seen, end: Outcome) -> None:
 
 def _quoted(event: Event, notes: AbstractSet[str]) -> bool:
     noted = event.path in notes and event.speaker not in _RECORDS
-    return noted or (event.speaker != "observed" and _QUOTED.match(event.text) is not None)
+    return noted or (event.speaker != "observed" and QUOTATION.match(event.text) is not None)

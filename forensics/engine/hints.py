@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from forensics.engine.reader import TABLE_CAP, UNREAD
 from forensics.engine.seen import LOG_KINDS
-from forensics.model import NO_FIELDS, Context, Line, Value
+from forensics.model import NO_FIELDS, Context, Line, Source, Value
 from forensics.sources import Input
 from forensics.text.lazy import lazy_bytes
-from forensics.text.leads import learned
+from forensics.text.leads import learned, longest_first
 from forensics.text.prefix import peel
 
 _YEAR = lazy_bytes(
@@ -27,25 +27,35 @@ _LINES = 120
 _LONGEST = 400
 
 
-def year(item: Input) -> int | None:
-    """Return the year that the beginning of a source names, for the times in it that name none."""
-    if item.source.kind in UNREAD:
-        return None
-    dated = _LED if item.source.kind == "kernel-log" else _YEAR  # a kernel prints when it was built, too
-    found = dated.search(item.read(_HEAD))
+def beginnings(inputs: Sequence[Input]) -> tuple[dict[str, int | None], tuple[str, ...]]:
+    """Read the beginning of each source once.
+
+    Returns:
+        The year that each names, for the times in it that name none, by path; and what stands before
+        the lines of the run's logs in no known form, longest first.
+    """
+    years: dict[str, int | None] = {}
+    leads: set[str] = set()
+    left = _TAUGHT_BY
+    for item in inputs:
+        source = item.source
+        head = b"" if source.kind in UNREAD else item.read(_HEAD)
+        years[source.path] = _year(source, head)
+        if left and source.kind in LOG_KINDS and source.read != "skipped":
+            left -= 1
+            leads.update(learned(_peeled(source, head)))
+    return years, longest_first(leads)
+
+
+def _year(source: Source, head: bytes) -> int | None:
+    dated = _LED if source.kind == "kernel-log" else _YEAR  # a kernel prints when it was built, too
+    found = dated.search(head)
     return int(next(digits for digits in found.groups() if digits)) if found else None
 
 
-def leads(inputs: Sequence[Input]) -> tuple[str, ...]:
-    """Return what stands before the lines of the run's logs in no known form, longest first."""
-    logs = [i for i in inputs if i.source.kind in LOG_KINDS and i.source.read != "skipped"][:_TAUGHT_BY]
-    found = {lead for log in logs for lead in learned(_beginning(log))}
-    return tuple(sorted(found, key=lambda lead: (-len(lead), lead)))
-
-
-def _beginning(log: Input) -> Sequence[str]:
-    lines = log.read(_HEAD).decode("utf-8", "replace").split("\n")[:-1]
-    return [peel(Line(0, 0, 0, line[:_LONGEST]), Context(log.source)).text for line in lines[:_LINES]]
+def _peeled(log: Source, head: bytes) -> Sequence[str]:
+    lines = head.decode("utf-8", "replace").split("\n")[:-1]
+    return [peel(Line(0, 0, 0, line[:_LONGEST]), Context(log)).text for line in lines[:_LINES]]
 
 
 def variables(inputs: Sequence[Input]) -> Mapping[str, Value]:

@@ -86,7 +86,7 @@ def outcome(seen: Seen) -> Outcome:
     ends = [e for e in seen.events if is_end(e) and seen.is_current(e.path)]
     if masked:
         # The script gets to its last line whatever became of the program, and says what stands there.
-        said = {str(e.fields["text"]) for e in seen.said("launch", "says")}
+        said = said_by_scripts(seen)
         ends = [e for e in ends if not any(text in e.text for text in said)]
     late = _late_lines(steps) if ends else {}
     ends = [e for e in ends if late.get((e.path, e.rank), 0) <= e.line]
@@ -104,6 +104,11 @@ def outcome(seen: Seen) -> Outcome:
         last_step=last,
         total_steps=total,
     )
+
+
+def said_by_scripts(seen: Seen) -> set[str]:
+    """Return what the launch scripts print themselves, whatever becomes of the program."""
+    return {str(e.fields["text"]) for e in seen.said("launch", "says")}
 
 
 def _late_lines(steps: Iterable[Step]) -> dict[tuple[str, int | None], int]:

@@ -80,10 +80,10 @@ def read(found: Found, book: Rulebook, utc_offset_s: float = 0.0, executor: Exec
     """Return what the sources say. Never raises on their content."""
     seen = Seen(found.root, notes=list(found.notes))
     total = sum(i.source.bytes for i in found.inputs)
-    years = {i.source.path: hints.year(i) for i in found.inputs}
+    years, leads = hints.beginnings(found.inputs)
     common = next((y for y in years.values() if y), None)
     texts = max(1, sum(i.source.kind not in UNREAD for i in found.inputs))
-    known, leads = hints.variables(found.inputs), hints.leads(found.inputs)
+    known = hints.variables(found.inputs)
     setting = Setting(anchors(book), texts, total)
     tasks: list[Task] = []
     for item in found.inputs:

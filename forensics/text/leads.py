@@ -10,10 +10,12 @@ few such words, whatever they go on with. What could be a counter, a metric or a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from forensics.text.lazy import lazy
 
+QUOTATION = lazy(r"\s{0,16}> ")
+"""What stands before a line that somebody else said: in a mail, a report, the prompt of a model."""
 _LEAD = lazy(r"(?=\S{0,60}[A-Za-z])(?=\S{0,60}[\d@|<>{}()\[\]])\S{1,60}[:|\]>)}](?: |$)")
 _NO_LEAD = lazy(
     r"epoch|step|iter|batch|loss|acc|eval|valid|train\b(?!@)|test|warn|err|info|debug|fatal|critical|layer|block|fold|seed"
@@ -42,6 +44,11 @@ def learned(texts: Sequence[str]) -> tuple[str, ...]:
     numbers = sum(_NUMBER.match(rest) is not None for rest in said)
     if 2 * numbers >= len(said) or len(rests) < _NEARLY_ALL * len(full):
         return ()
+    return longest_first(leads)
+
+
+def longest_first(leads: Iterable[str]) -> tuple[str, ...]:
+    """Put leads in the order in which they are tried: none hides a longer one."""
     return tuple(sorted(leads, key=lambda lead: (-len(lead), lead)))
 
 

@@ -92,8 +92,8 @@ def _matters(seen: Seen, empty: Source, others: AbstractSet[str]) -> bool:
         return True
     if not any(e.state == "empty" and promised_file(e.path, [empty]) is not None for e in seen.expected):
         return False
-    theirs = {s.path for s in seen.sources if s.kind != "slurm-log"} - set(_kept_promises(seen, empty))
-    return speaking(seen).isdisjoint(others - theirs)
+    ours = {s.path for s in seen.sources if s.kind == "slurm-log"} | set(_kept_promises(seen, empty))
+    return speaking(seen).isdisjoint(others & ours)
 
 
 def _kept_promises(seen: Seen, empty: Source) -> Iterator[str]:

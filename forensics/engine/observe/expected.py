@@ -8,7 +8,7 @@ from typing import Literal
 
 from forensics.engine.observe.gpus import empty
 from forensics.engine.observe.observed import observed
-from forensics.engine.outcome import outcome
+from forensics.engine.outcome import outcome, said_by_scripts
 from forensics.engine.promised import base, filled, promised_file
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Expected, Source, Value
@@ -83,7 +83,7 @@ def _rivals(seen: Seen) -> set[str]:
 
 def _of_the_script(seen: Seen) -> set[str]:
     """Return the sources whose last lines have what the launch script prints."""
-    said = tuple(str(e.fields["text"]) for e in seen.said("launch", "says"))
+    said = said_by_scripts(seen)
     return {p for p, tail in seen.tails.items() if any(text in line.text for line in tail for text in said)}
 
 

@@ -25,10 +25,10 @@ from msgspec.structs import replace
 
 from forensics.model import Context, Event, Hears, Record, Value
 from forensics.parsers.python_exception import asides
+from forensics.parsers.python_exception.wrapping import DURING, HEADER, QUOTED, bared, unframed
 from forensics.text.frames import innermost
 from forensics.text.lazy import lazy
 
-HEADER = "Traceback (most recent call last)"
 _TYPE = r"(?:[A-Za-z_]\w*(?:\.|::))*[A-Z_]\w*"
 _CLOSING = lazy(rf"(?P<type>{_TYPE})(?:: ?(?P<text>.*))?$", re.DOTALL)
 _BARE = lazy(
@@ -43,18 +43,14 @@ _CPP_WITHIN = 4
 """Lines from an exception without words to the header of the C++ part that Paddle prints below it."""
 _CRASHED = lazy(r"\b(?:crash|died|dead|fail|exception|error)", re.IGNORECASE)
 _PACKAGE = lazy(r"(?:site|dist)-packages[/\\](?P<name>\w{1,80})")
-_DURING = "During handling of the above exception, another exception occurred:"
 _CHAIN = {
-    _DURING: "during",
+    DURING: "during",
     "The above exception was the direct cause of the following exception:": "cause",
 }
 # A progress bar has no line end, so the last line of a traceback may stand right behind one.
 _GLUED = lazy(
     rf"(?:it/s|s/it|\])[^\w]{{0,4}}(?P<message>(?P<type>{_TYPE}(?:Error|Exception|Interrupt)|Exception)(?:: .*)?)$"
 )
-_GROUP = "Exception Group " + HEADER
-_DRAWN = lazy(r" {2,80}(?:(?P<rule>\+(?P<first>-\+)?-{4,}.*)|[|+] ?(?P<text>.*))$")
-"""A line in the frame that CPython draws around an exception group."""
 _WHAT = lazy(r"\s*what\(\): {0,2}(?P<text>.*)")
 _THROWN = lazy(r"terminate called after throwing an instance of '(?P<type>[^']{1,200})'")
 # An appended log goes on with the next command or with progress, which is no part of the message.
@@ -63,11 +59,6 @@ _NEXT = lazy(
     r"|.{0,200}?(?:\b(?:step|epoch|iter(?:ation)?)\b\W{0,4}\d.{0,200}\b\w{0,40}loss\b|\d%\|)",
     re.IGNORECASE,
 )
-_LONGEST_LEAD, _MOST_LEADS = 80, 8
-_OWN_WORDS = lazy(r"(?:Original|Exception Group|C\+\+) $|^[\s+|-]*$|[─━]")
-"""What may stand before a header that is no prefix of lines: the interpreter's own words, and what it draws."""
-_DIGIT = lazy(r"\d")
-_QUOTATION, _QUOTED = lazy(r"\s{0,16}> "), "> "
 _BANNER = lazy(r"[=\-*]{8,}$")
 _QUOTES = " raised:"
 """Ends a first line whose next one quotes the inner exception: `BackendCompilerFailed: backend='inductor' raised:`."""
@@ -139,7 +130,7 @@ def _read(records: Iterable[Record], path: str) -> tuple[dict[Key, list[_Block]]
     aside = asides.NONE
     spawned: tuple[int | None, int] = None, -9
     last: tuple[Key, int] = _NOBODY, -9
-    for record in _unframed(_bared(records)):
+    for record in unframed(bared(records)):
         key, text = (record.rank, record.lane), record.text
         if record.line.gap:
             open_.clear()
@@ -219,44 +210,6 @@ def _yield_to_cpp(earlier: list[_Block], header: Record) -> None:
 def _told_before(block: _Block, earlier: list[_Block]) -> str:
     """Return the words by which the traceback that this one is chained to was only told."""
     return earlier[-1].ignored if block.link and earlier else ""
-
-
-def _bared(records: Iterable[Record]) -> Iterator[Record]:
-    """Take away what stands before each line of a traceback: the sign of a quotation, or a prefix that nobody knows.
-
-    What is quoted, `> `, is kept apart from what is said around it. A prefix is learned from the header of a
-    traceback, and taken off the lines that begin with it: `train@a100b: Traceback`, `train@a100b:   File "x.py"`.
-    """
-    leads: list[str] = []
-    for record in records:
-        text = record.text
-        if quoted := _QUOTATION.match(text):
-            yield replace(record, text=text[quoted.end() :], lane=_QUOTED)
-            continue
-        if 0 < (at := text.find(HEADER)) <= _LONGEST_LEAD and not _OWN_WORDS.search(text[:at]):
-            leads = [_DIGIT.sub("0", text[:at]), *leads][:_MOST_LEADS]
-        lead = next((lead for lead in leads if _DIGIT.sub("0", text[: len(lead)]) == lead), "")
-        yield replace(record, text=text[len(lead) :]) if lead else record
-
-
-def _unframed(records: Iterable[Record]) -> Iterator[Record]:
-    """Take away the frame that is drawn around an exception group.
-
-    The members say what happened and the group does not, as if each had been raised while the group was handled.
-    """
-    framed: set[Key] = set()
-    for record in records:
-        key, drawn = (record.rank, record.lane), _DRAWN.match(record.text)
-        if _GROUP in record.text:
-            framed.add(key)
-            yield record
-        elif drawn is None or key not in framed:
-            framed.discard(key)
-            yield record
-        elif drawn["rule"]:
-            yield replace(record, text=_DURING if drawn["first"] else "")
-        else:
-            yield replace(record, text=drawn["text"])
 
 
 def _continues(block: _Block, record: Record) -> bool:
@@ -380,7 +333,7 @@ def _event(block: _Block, kind: str, path: str) -> Event:
         message=block.ignored or _unwrapped(block) or block.first.text,
         time=block.first.time if decisive.time is None else decisive.time,
         rank=block.spawned if block.first.rank is None else block.first.rank,
-        lane=None if block.lane == _QUOTED else block.lane,
+        lane=None if block.lane == QUOTED else block.lane,
         host=block.first.host,
         pid=block.first.pid,
         fields=fields,
