@@ -23,7 +23,7 @@ from forensics import __version__, timeline
 from forensics.engine.aftermath import handed_on
 from forensics.engine.causes import assign, candidates
 from forensics.engine.context import status_of
-from forensics.engine.executor import Executor
+from forensics.engine.executor import Executor, spread
 from forensics.engine.findings import findings, quoted
 from forensics.engine.full import every_step
 from forensics.engine.hearsay import set_aside
@@ -99,7 +99,7 @@ def examine(
 ) -> Analysis:
     """Return the report on a run together with its steps; arguments and errors as for `analyze`."""
     book = load(rules)
-    return conclude(find(paths, stdin, watch), book, tz, executor)
+    return conclude(find(paths, stdin, watch, spread), book, tz, executor)
 
 
 def analyze_files(files: Mapping[str, bytes], book: Rulebook, tz: str | None = None) -> Report:
@@ -118,7 +118,7 @@ def events(
     paths: Sequence[str], *, tz: str | None = None, stdin: BinaryIO | None = None, watch: Watch | None = None
 ) -> Collected:
     """Return the events and steps of a run, with observations, without concluding anything."""
-    found = find(paths, stdin, watch)
+    found = find(paths, stdin, watch, spread)
     seen = read(found, load(), _offset(tz))
     observed = observe(seen)
     notes = (*_partial(found, seen), *seen.notes)

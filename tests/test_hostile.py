@@ -25,9 +25,9 @@ from typing import Any
 
 import psutil
 import pytest
-import zstandard
 
 from tests.cli.program import COMMAND, OOM, environment
+from tests.packing import zstd
 
 ZEROS = bytes(1 << 20)
 STEP = b"step 7/90000 loss 2.5\n"
@@ -68,7 +68,7 @@ def said(report: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(
     ("suffix", "packed"),
-    [("gz", gzip.compress), ("zst", zstandard.compress), ("xz", lzma.compress), ("bz2", bz2.compress)],
+    [("gz", gzip.compress), ("zst", zstd.compress), ("xz", lzma.compress), ("bz2", bz2.compress)],
 )
 def test_a_bomb_is_read_in_part(tmp_path: Path, suffix: str, packed: Callable[[bytes], bytes]) -> None:
     """A file that unpacks to more than any log is ended there, and the log beside it is read."""
@@ -77,6 +77,19 @@ def test_a_bomb_is_read_in_part(tmp_path: Path, suffix: str, packed: Callable[[b
     report = examined(tmp_path)
     assert report["verdict"] == "failed"
     assert "it unpacks to more than 300 times its size: only the first" in said(report)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "packer"), [("gz", lambda: zlib.compressobj(1, zlib.DEFLATED, 31)), ("zst", zstd.ZstdCompressor)]
+)
+def test_a_bomb_behind_text_is_unpacked_piece_by_piece(tmp_path: Path, suffix: str, packer: Callable[[], Any]) -> None:
+    """What the first megabytes unpack to says nothing of the next: a few bytes of them may hold all memory there is."""
+    stream = packer()
+    text = b"".join(b"step %d/999999 loss %d.%d\n" % (i, i * 7919 % 13, i * 104729 % 99_991) for i in range(300_000))
+    parts = [stream.compress(text), *(stream.compress(ZEROS) for _ in range(500)), stream.flush()]
+    (tmp_path / f"train.log.{suffix}").write_bytes(b"".join(parts))
+    source = examined(tmp_path)["sources"][0]
+    assert (source["state"], source["lines"]) == ("nul-tail", 300_001)
 
 
 def overlapping(members: int, each: bytes) -> bytes:

@@ -110,13 +110,14 @@ def _html(
 ) -> bytes:
     """Return the page on a run; it shows what a report does not carry: steps, events, the lines around."""
     from forensics.analyze import conclude
+    from forensics.engine.executor import spread
     from forensics.render.html import render
     from forensics.render.html.around import around
     from forensics.rulebook.load import load
     from forensics.sources import find
 
     book = load(rules)
-    found = find(paths, stdin, watch)
+    found = find(paths, stdin, watch, spread)
     analysis = conclude(found, book, tz, executor)
     # Bytes, so that no encoding of a terminal changes what the page declares, and what its hashes vouch for.
     return render(analysis, around(found, analysis.report)).encode("utf-8", "backslashreplace")

@@ -21,6 +21,8 @@ Result = TypeVar("Result")
 
 WORTHWHILE = 24 << 20
 """Bytes of a run below which further processes cost more than they save."""
+MANY, SOME = 128, 16
+"""Small tasks from which on further processes save more than they cost, and how many of them one is given."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Options of glibc's `mallopt`."""
 _KEPT = 16 << 20
@@ -45,8 +47,10 @@ class Serial:
 class Forked:
     """In processes that begin as copies of this one, so that nothing has to be sent to them but a number."""
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, at_once: int = 1) -> None:
+        """Use so many processes, each of which is given some tasks at once."""
         self.jobs = jobs
+        self.at_once = at_once
 
     def map(self, function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         """Yield the results in the order of the tasks.
@@ -66,7 +70,7 @@ class Forked:
                 # Python warns of threads of libraries, such as numpy's, which see to that themselves.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 pool = ProcessPoolExecutor(min(self.jobs, len(tasks)), get_context("fork"), _begin)
-                results = pool.map(_run, range(len(tasks)))
+                results = pool.map(_run, range(len(tasks)), chunksize=self.at_once)
             for result in results:
                 done += 1
                 yield result
@@ -102,16 +106,23 @@ def keep_freed() -> None:
 
 
 def local(total_bytes: int, jobs: int | None = None) -> Executor:
-    """Return the executor for a run of that size on this machine: as many processes as it may use, or `jobs`.
-
-    A process with threads is not copied: what the others hold at that moment would be held for ever.
-    """
+    """Return the executor for a run of that size on this machine: as many processes as it may use, or `jobs`."""
     if total_bytes >= WORTHWHILE:
         keep_freed()
     jobs = jobs or _processors()
-    if jobs < 2 or total_bytes < WORTHWHILE or sys.platform != "linux" or threading.active_count() > 1:
-        return Serial()
-    return Forked(jobs)
+    return Forked(jobs) if jobs > 1 and total_bytes >= WORTHWHILE and _may_fork() else Serial()
+
+
+def spread(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
+    """Yield the results of small tasks in their order, of many of them by several processes."""
+    jobs = _processors()
+    where = Forked(jobs, SOME) if jobs > 1 and len(tasks) >= MANY and _may_fork() else Serial()
+    return where.map(function, tasks)
+
+
+def _may_fork() -> bool:
+    """Tell whether this process may be copied. With threads it may not: what they hold now would be held for ever."""
+    return sys.platform == "linux" and threading.active_count() == 1
 
 
 def _processors() -> int:

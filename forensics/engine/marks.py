@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from forensics.model import Context, Line, Record, Source, Step
 from forensics.parsers.metrics import parse_step
-from forensics.scan import Floods, Hit, Matcher, Part, PartReader, Plan, Scan, Shape, Slot, Span
+from forensics.scan import Floods, Hit, Matcher, Part, PartReader, Plan, Scan, Shape, Slot, Span, Tail
 from forensics.sources import Watch
 from forensics.sources.watch import STOPPED
 from forensics.text.prefix import peel
@@ -36,7 +36,7 @@ class Counts(Struct, frozen=True):
     records: int
     repeats: int
     cut: int
-    tail: tuple[Line, ...]
+    tail: Sequence[Line]
 
 
 class PartMarks(Struct, frozen=True):
@@ -205,10 +205,10 @@ def _gapped(mark: Mark, *, gap: bool) -> Mark:
 def _summed(counts: Sequence[Counts]) -> Counts:
     last = next((c for c in reversed(counts) if c.tail), counts[-1])
     above = 0
-    tail: tuple[Line, ...] = ()
+    tail: Sequence[Line] = ()
     for each in counts:
         if each is last:
-            tail = tuple(_below(line, above) for line in each.tail)
+            tail = each.tail.below(above) if isinstance(each.tail, Tail) else each.tail
         above += each.lines
     return Counts(
         above,

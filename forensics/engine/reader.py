@@ -60,7 +60,7 @@ class Heard(Struct):
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     thinned: bool = False
-    tail: tuple[Line, ...] | None = None
+    tail: Sequence[Line] | None = None
     times: tuple[array[int], array[float]] | None = None
 
 

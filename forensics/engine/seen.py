@@ -30,7 +30,7 @@ class Seen(Struct):
     sources: list[Source] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    tails: dict[str, tuple[Line, ...]] = field(default_factory=dict)
+    tails: dict[str, Sequence[Line]] = field(default_factory=dict)
     expected: list[Expected] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     current: int = 0

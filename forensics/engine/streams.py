@@ -9,7 +9,6 @@ from forensics.engine.marks import PartMarks, counted, marked, remarkable
 from forensics.model import Context
 from forensics.scan import Matcher, Part, Plan, Scan, Span, StreamPart
 from forensics.sources import Input, Watch
-from forensics.sources.ahead import ahead
 from forensics.sources.watch import STOPPED
 
 
@@ -21,7 +20,7 @@ def read_stream_part(
     reader = StreamPart(_until_stopped(stream, watch), part)
     span = Span(reader.start, first=part.index == 0, last=reader.last)
     scan = Scan(plan, matcher, budget=max(1, budget // part.count), size=part.stop - part.start, span=span)
-    with closing(stream), closing(ahead(_counted(reader, item, part, watch))) as pieces:
+    with closing(stream), closing(_counted(reader, item, part, watch)) as pieces:
         hits = scan.over(_noting_the_end(pieces, reader, span), reader.beyond())
         marks = tuple(marked(hit, context) for hit in hits)
     return PartMarks(

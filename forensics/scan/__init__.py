@@ -12,10 +12,11 @@ from forensics.scan.lines import HEAD_LINES, NONFINITE, Hit, Plan, Scan, Span
 from forensics.scan.parts import Part, PartReader, split
 from forensics.scan.pick import pick
 from forensics.scan.streams import StreamPart, split_stream
+from forensics.scan.tail import Tail
 from forensics.text.anchors import required_literals
 
 __all__ = [
     "ENGINES", "HEAD_LINES", "MOST_ALIKE", "NONFINITE", "Floods", "Hit", "Key", "Matcher", "Part", "PartReader",
-    "Plan", "Scan", "Shape", "Slot", "Span", "StreamPart", "matcher", "pick", "required_literals", "split",
+    "Plan", "Scan", "Shape", "Slot", "Span", "StreamPart", "Tail", "matcher", "pick", "required_literals", "split",
     "split_stream",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 The few formats of a log are learned from samples: what stands before the loss, and whether a
 rank begins the line. From then on only these literals are looked for, and the numbers behind
-them are read for a whole block at once. Kept of each rank are its first and last record, those
+them are read for some blocks at once. Kept of each rank are its first and last record, those
 with the lowest and the highest loss of each stretch, and those at which the loss ceases or
 begins again to be a number. The records themselves are parsed later, like all others.
 """
@@ -16,8 +16,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from forensics.scan.key import Key, Slot
-from forensics.scan.numbers import Places, Values, numbers, places
-from forensics.scan.places import record_start
+from forensics.scan.numbers import Places, Texts, Values, numbers, places, texts
 
 RANK = b"[rank"
 MOST_KEYS = 12
@@ -29,15 +28,18 @@ MOST_BREAKS = 1000
 
 
 class Found(Struct, frozen=True):
-    """A record worth keeping: a later one of the same slot replaces it. `start` is where it begins in its block."""
+    """A record worth keeping: a later one of the same slot replaces it. `place` is where its loss stands."""
 
     slot: Slot
     value: float
-    start: int
+    place: int
 
 
 class Columns:
-    """Follows the losses of one stream, block by block. Its tables have a place for each key and rank."""
+    """Follows the losses of one stream, batch by batch of blocks. Its tables have a place for each key and rank.
+
+    Places count from the beginning of a batch.
+    """
 
     def __init__(self) -> None:
         self.rows = 0
@@ -48,7 +50,8 @@ class Columns:
         self._seen = np.zeros(MOST_KEYS * _RANKS, bool)
         self._last: dict[int, int] = {}
         self._breaks = 0
-        self._block = b""
+        self._losses = _Column()
+        self._named = _Column()
 
     def learn(self, key: Key) -> None:
         """Follow one more format from the next block on."""
@@ -64,37 +67,42 @@ class Columns:
         self._low.fill(np.inf)
         self._high.fill(-np.inf)
 
-    def follow(self, block: bytes) -> tuple[list[Found], list[Found]]:
-        """Look through a block.
+    def see(self, block: bytes, base: int) -> None:
+        """Take the losses out of a block, which begins at so many bytes of the batch."""
+        if any(key.reach for key in self._keys):
+            self._named.add(block, base, 0, places(block, RANK))
+        for number, key in enumerate(self._keys):
+            self._losses.add(block, base, number, places(block, key.literal))
+
+    def follow(self) -> tuple[list[Found], list[Found]]:
+        """Look through the blocks seen since the last time: a batch.
 
         Returns:
-            What is found in it, and what was the last of its rank in the block before.
+            What is found in it, and what was the last of its rank in the batch before.
         """
-        at, values, who = self._losses(block)
+        at, values, who = self._read()
         before, self._last = self._last, {}
         found = [
-            Found(_slot(whose, what), value, record_start(block, place))
+            Found(_slot(whose, what), value, place)
             for whose, what, value, place in (self._remarkable(at, values, who) if len(at) else ())
         ]
-        gone = _lasts(self._block, {whose: place for whose, place in before.items() if whose not in self._last})
-        self._block = block
-        return found, gone
+        return found, _lasts({whose: place for whose, place in before.items() if whose not in self._last})
 
     def finish(self) -> list[Found]:
-        """Return the last records of the ranks that go on to the end, in the block seen last."""
-        return _lasts(self._block, self._last)
+        """Return the last records of the ranks that go on to the end, in the batch followed last."""
+        return _lasts(self._last)
 
-    def _losses(self, block: bytes) -> tuple[Places, Values, Places]:
+    def _read(self) -> tuple[Places, Values, Places]:
         """Return where losses stand, what they are, and whose; those of one key and rank stand together, in order."""
-        ranked = any(key.reach for key in self._keys)
-        where = [places(block, RANK) if ranked else _NONE, *(places(block, key.literal) for key in self._keys)]
-        at = np.concatenate(where)
-        values = numbers(block, at)
-        count = len(where[0])
-        named_at, named, at, values = at[:count], _ranks(values[:count]), at[count:], values[count:]
+        at, key, losses = self._losses.taken()
+        named_at, _, names = self._named.taken()
         self.rows += len(at)
-        whose = [_whose(where[i + 1], key.reach, named_at, named) + i * _RANKS for i, key in enumerate(self._keys)]
-        who = np.concatenate([_NONE, *whose])
+        if not len(at):
+            return at, _NO_VALUES, at
+        values = numbers([*names, *losses])
+        named, values = _ranks(values[: len(named_at)]), values[len(named_at) :]
+        reach = np.array([key.reach for key in self._keys])[key]
+        who = key * _RANKS + _whose(at, reach, named_at, named)
         order = np.argsort(who.astype(np.uint16), kind="stable")
         return at[order], values[order], who[order]
 
@@ -138,10 +146,29 @@ def _slot(whose: int, what: str) -> Slot:
 
 
 _NONE = np.empty(0, np.int64)
+_NO_VALUES = np.empty(0)
 
 
-def _lasts(block: bytes, where: dict[int, int]) -> list[Found]:
-    return [Found(_slot(whose, "last"), float("nan"), record_start(block, at)) for whose, at in where.items()]
+class _Column:
+    """Texts of a batch: where they stand, which key they stand behind, and what they are."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Places, Places, Texts]] = []
+
+    def add(self, block: bytes, base: int, key: int, ends: Places) -> None:
+        """Take what stands at places of a block, which begins at so many bytes of the batch."""
+        if len(ends):
+            self._parts.append((ends + base, np.full(len(ends), key), texts(block, ends)))
+
+    def taken(self) -> tuple[Places, Places, list[Texts]]:
+        """Return all of them, and begin anew."""
+        parts, self._parts = self._parts, []
+        at, key = (np.concatenate([_NONE, *(part[i] for part in parts)]) for i in (0, 1))
+        return at, key, [part[2] for part in parts]
+
+
+def _lasts(where: dict[int, int]) -> list[Found]:
+    return [Found(_slot(whose, "last"), float("nan"), at) for whose, at in where.items()]
 
 
 def _ranks(named: Values) -> Places:
@@ -149,9 +176,9 @@ def _ranks(named: Values) -> Places:
     return np.where((named >= 0) & (named < MOST_RANKS), named + 1, 0).astype(np.int64)
 
 
-def _whose(at: Places, reach: int, named_at: Places, named: Places) -> Places:
+def _whose(at: Places, reach: Places, named_at: Places, named: Places) -> Places:
     """Return whose each loss is: the rank that stands last before it, if near enough; 0 for nobody's."""
-    if not reach or not len(named_at):
+    if not len(named_at):
         return np.zeros(len(at), np.int64)
     index = np.searchsorted(named_at, at) - 1
     near = (index >= 0) & (at - named_at[index] <= reach)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from forensics.model import Line
 from forensics.scan.engines import Matcher, matcher
-from forensics.scan.floods import MOST_ALIKE, Floods, Shape, shape
+from forensics.scan.floods import MOST_ALIKE, Floods, Shape
 from forensics.scan.key import Learn, Slot
 from forensics.scan.parts import BLOCK, LONGEST_LINE
 from forensics.scan.places import after, characters, line_end, line_feeds, record_start
+from forensics.scan.tail import LONGEST_TEXT, Tail
 
 if TYPE_CHECKING:
     from forensics.scan.thin import Thinning
 
 
-LONGEST_TEXT = 1 << 16
-"""Bytes of one record that are decoded; `Scan.cut_lines` counts the records cut here."""
 HEAD_LINES = 60
 """Records handed over from the start of every stream, where programs say what they are."""
 TAIL_BYTES = 1 << 15
@@ -125,7 +124,7 @@ class Scan:
         self.complete = True
         self.cut_lines = 0
         self.split_lines = 0
-        self.tail: tuple[Line, ...] = ()
+        self.tail: Sequence[Line] = ()
         self.remarkable: list[tuple[Slot, Line]] = []
         self._matcher = matcher
         self._follow = tuple(plan.follow.values())
@@ -172,7 +171,7 @@ class Scan:
             self._last_bytes = (self._last_bytes + block[-TAIL_BYTES:])[-TAIL_BYTES:]
         self.complete = not self._last_bytes or self._last_bytes[-1:] in {b"\n", b"\r"}
         self.lines += bool(self._last_bytes) and self._last_bytes[-1:] != b"\n"
-        self.tail = tuple(self._tail())
+        self.tail = self._tail()
         if self._thinning is not None:
             self.remarkable = self._thinning.remarkable()
         if not self._span.last and self._left > 0:
@@ -196,15 +195,17 @@ class Scan:
     def _cut(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield blocks of whole records, the same ones however the chunks are."""
         size = min(BLOCK, LONGEST_LINE)
-        parts: list[bytes] = []
+        parts: list[bytes | memoryview] = []
         have, wanted = 0, size
         for chunk in chunks:
             if have < size <= have + len(chunk) and (cut := chunk.rfind(b"\n", 0, size - have) + 1):
                 # The usual case, in which nothing is copied twice.
-                yield b"".join((*parts, memoryview(chunk)[:cut]))
-                chunk, parts, have, wanted = chunk[cut:], [], 0, size  # noqa: PLW2901
-            parts.append(chunk)
-            have += len(chunk)
+                whole = memoryview(chunk)
+                yield b"".join((*parts, whole[:cut]))
+                parts, have, wanted = [whole[cut:]], len(chunk) - cut, size
+            else:
+                parts.append(chunk)
+                have += len(chunk)
             if have < wanted:
                 continue
             buffer, at = b"".join(parts), 0
@@ -247,8 +248,10 @@ class Scan:
         steps: set[int] = set()
         shapes: dict[int, Shape] = {}
         held = -1
+        rfind = block.rfind
         for at, index in sorted(self._matcher.find(block)):
-            start = record_start(block, at)
+            start = rfind(b"\n", 0, at) + 1
+            start = rfind(b"\r", start, at) + 1 or start  # as `record_start`, without a call: a flood has millions
             if index >= len(self._follow):
                 if self._thinning is not None and self._forced < FORCED_STEPS:
                     self._forced += start not in steps
@@ -257,10 +260,11 @@ class Scan:
             if start == held:
                 continue
             if self._floods is not None and start not in shapes:
-                shapes[start] = shape(block, start)
-                if start < exempt and self._floods.hold_back(shapes[start]):
+                shape = self._floods.shape(block, start, exempt=start >= exempt)
+                if shape is None:
                     held = start
                     continue
+                shapes[start] = shape
             literal[start] = max(literal.get(start, 0), self._follow[index])
         if self._thinning is not None:
             steps |= self._thinning.choose(block, TAIL if final else 0)
@@ -295,20 +299,16 @@ class Scan:
         self._end = self.bytes + after(block, end)
         return Line(at.number, at.column, offset, text, at.number, gap, end < len(block))
 
-    def _tail(self) -> Iterator[Line]:
+    def _tail(self) -> Sequence[Line]:
         data = self._last_bytes
         if not data and not self._span.first:
-            return
+            return ()
         number = self.lines - data.count(b"\n") + (1 if data[-1:] == b"\n" else 0)
         offset = self.bytes - len(data)
-        whole = offset == self._span.start
-        for part in data.split(b"\n"):
-            if whole and (part or number <= self.lines):
-                text = part.split(b"\r")[-1] or part
-                yield Line(number, 0, offset, text[:LONGEST_TEXT].decode("utf-8", "replace"), number)
-            whole = True
-            number += 1
-            offset += len(part) + 1
+        if offset == self._span.start:
+            return Tail(data, number, offset)
+        begin = data.find(b"\n") + 1  # the first line is cut
+        return Tail(data[begin:], number + 1, offset + begin) if 0 < begin < len(data) else ()
 
 
 def _marked(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:

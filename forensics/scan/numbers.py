@@ -1,9 +1,10 @@
-"""Numbers behind a literal, of all records of a block at once."""
+"""Numbers behind a literal, of thousands of records at once."""
 
 from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ import numpy.typing as npt
 Places = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
+Texts = npt.NDArray[np.uint8]
 
-_MARGIN = 64
-"""Bytes that must stand behind a number, so that none is read beyond the end of a block."""
+WIDTH = 40
+"""Bytes of a text that are looked at: blanks, a sign, and what floating point prints at its longest."""
+_CELL = np.dtype(f"V{WIDTH}")
 _BLANKS = 8
-_LONGEST = 32
-"""Digits behind the first word that are skipped to find an exponent; only eight of them count."""
 _SPACE, _MINUS, _PLUS, _DOT, _ZERO = b" -+.0"
 _LONG = re.compile(rb"\d{1,24}(?:\.\d{0,12})?")
 _EXPONENT = re.compile(rb"[eE]([-+]?\d{1,3})")
@@ -63,33 +64,46 @@ def _starts(parts: Any) -> Places:
     return offsets.astype(np.int64)
 
 
-def numbers(block: bytes, starts: Places) -> Values:
-    """Read the decimal number at each place of a block, blanks before it skipped.
-
-    Args:
-        block: the bytes.
-        starts: shape (rows,), where the numbers begin.
+def texts(block: bytes, starts: Places) -> Texts:
+    """Return the beginning of what stands at each place of a block: one byte less than `WIDTH`, and a zero.
 
     Returns:
-        Shape (rows,). NaN where no digit stands there, so for `nan` and `inf` too. Good for
+        Shape (rows, `WIDTH`); behind the end of the block there are zeros.
+    """
+    end = len(block) - WIDTH
+    outside = starts > end
+    if not outside.any():
+        found = _cells(block)[starts]
+    else:
+        found = np.empty(len(starts), _CELL)
+        found[~outside] = _cells(block)[starts[~outside]]
+        last = max(0, end)
+        found[outside] = _cells(block[last:] + bytes(WIDTH))[starts[outside] - last]
+    rows = found.view(np.uint8).reshape(-1, WIDTH)
+    rows[:, -1] = 0
+    return rows
+
+
+def _cells(block: bytes) -> npt.NDArray[np.void]:
+    """Return a view of the block with a cell at each byte."""
+    return np.ndarray((max(0, len(block) - WIDTH + 1),), _CELL, block, strides=(1,))
+
+
+def numbers(pieces: Sequence[Texts]) -> Values:
+    """Read the decimal number with which each text begins, blanks before it skipped.
+
+    Args:
+        pieces: texts, each of shape (rows, `WIDTH`).
+
+    Returns:
+        Shape (all rows,). NaN where no digit stands there, so for `nan` and `inf` too. Good for
         comparing: of a fraction eight digits are read.
     """
-    if not len(starts):
-        return np.empty(0)
-    safe = len(block) - _MARGIN
-    outside = starts >= safe
-    if not outside.any():
-        return _read(block, starts)
-    cut = max(0, safe)
-    values = np.empty(len(starts))
-    values[outside] = _read(block[cut:] + bytes(2 * _MARGIN), starts[outside] - cut)
-    if not outside.all():
-        values[~outside] = _read(block, starts[~outside])
-    return values
+    data = np.concatenate([*(piece.reshape(-1) for piece in pieces), np.zeros(_WIDE, np.uint8)])
+    return _read(data, np.arange(0, len(data) - _WIDE, WIDTH))
 
 
-def _read(block: bytes, starts: Places) -> Values:
-    data = np.frombuffer(block, np.uint8)
+def _read(data: npt.NDArray[np.uint8], starts: Places) -> Values:
     first = data[starts]
     for _ in range(_BLANKS):
         blank = first == _SPACE
@@ -100,12 +114,12 @@ def _read(block: bytes, starts: Places) -> Values:
     signed = (first == _MINUS) | (first == _PLUS)
     if signed.any():
         starts = starts + signed
-    words = np.ndarray((len(block) - _WIDE + 1,), "<u8", block, strides=(1,))
+    words = np.ndarray((len(data) - _WIDE + 1,), "<u8", data, strides=(1,))
     values, taken, whole = _decimals(words[starts])
     ends = starts + taken
     more = np.flatnonzero((taken == _WIDE) & _may_go_on(data[ends]))
     if len(more):
-        _go_on(block, words, more, values, whole, starts, ends)
+        _go_on(data, words, more, values, whole, starts, ends)
     _scale(words, ends, values)
     if signed.any():
         values[first == _MINUS] *= -1
@@ -167,15 +181,21 @@ def _joined(digits: Words, count: Words) -> Values:
 
 
 def _go_on(
-    block: bytes, words: Words, rows: Places, values: Values, whole: Places, starts: Places, ends: Places
+    data: npt.NDArray[np.uint8],
+    words: Words,
+    rows: Places,
+    values: Values,
+    whole: Places,
+    starts: Places,
+    ends: Places,
 ) -> None:
     """Read on where a number fills a word: another one behind its point, as a whole if that was not reached."""
     for row in rows[whole[rows] == _WIDE]:
-        if found := _LONG.match(block, int(starts[row])):
+        if found := _LONG.match(data.data, int(starts[row])):
             values[row], ends[row] = float(found[0]), found.end()
     rows = rows[(whole[rows] < _WIDE) & (whole[rows] > 0)]
     scale = _WIDE - 1 - whole[rows]
-    for turn in range(_LONGEST // _WIDE):
+    for turn in range(WIDTH // _WIDE):
         digits = words[ends[rows]] ^ _ZEROS
         count = _bytes_in(_below(_no_digits(digits)))
         if not turn:

@@ -1,22 +1,26 @@
 """Parts of a stream that can only be read forward, such as a packed log, so that several processes can read it.
 
-Each process unpacks all that stands before its part and throws it away. That costs a fraction of
-what looking through it costs, and needs neither room on disk nor memory that processes share.
+The process that reads the second part unpacks all that stands before it and throws it away. That
+costs a fraction of what looking through it costs, and needs neither room on disk nor memory that
+processes share. Further parts would unpack the same again, for little: the last one waits for it all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forensics.scan.parts import PART, Part, split
+from forensics.scan.parts import PART, Part
 
-MOST_PARTS = 4
-"""Parts of a stream at most: the last of them begins behind three quarters that were unpacked for nothing."""
+_FIRST = 9 / 16
+"""The share of the first part. Both take about as long, if unpacking takes a quarter of what looking through takes."""
 
 
 def split_stream(size: int, part: int = PART) -> list[Part]:
     """Return the parts of a stream of about that size, which may be a guess: the last one goes on to the end."""
-    return split(size, max(part, size // MOST_PARTS))
+    if size < 2 * part:
+        return [Part(0, 1, 0, size)]
+    middle = int(size * _FIRST)
+    return [Part(0, 2, 0, middle), Part(1, 2, middle, size)]
 
 
 class StreamPart:

@@ -7,18 +7,22 @@ finds remarkable. Everything else is counted, roughly, and never parsed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from forensics.model import Line
 from forensics.scan.columns import Columns, Found
 from forensics.scan.key import Learn, Slot
 from forensics.scan.places import characters, line_end, line_feeds, record_start
+from forensics.scan.tail import LONGEST_TEXT
 
-_LONGEST_TEXT = 1 << 16
 WINDOW = 1 << 12
 """Bytes at the beginning of each block in which all progress records are looked at."""
 _MOST_SHAPES = 200
+BATCH = 4 << 20
+"""Bytes whose losses are looked through at once."""
 _DIGITS = b"0123456789"
 
 LONG_RECORD = 512
@@ -50,19 +54,47 @@ class Lines:
         self._lines = lines
         self._column = column
 
-    def records(self, starts: Iterable[int]) -> dict[int, Record]:
-        """Return the records that begin at some places of the block."""
-        found: dict[int, Record] = {}
+    def records(self, places: Iterable[int]) -> Iterator[Record]:
+        """Yield the records that hold some places of the block, which ascend."""
         above = counted = 0
-        for start in sorted(set(starts)):
-            above += line_feeds(self.block, counted, start)
-            counted = start
-            first = self.block.rfind(b"\n", 0, start) + 1
-            end = line_end(self.block, start)
-            text = self.block[start : min(end, start + _LONGEST_TEXT)]
-            column = characters(self.block[first:start]) + (0 if first else self._column)
-            found[start] = Record(self._lines + 1 + above, column, self._offset + start, text, end < len(self.block))
-        return found
+        start, record = -1, None
+        for place in places:
+            first = self.block.rfind(b"\n", 0, place) + 1
+            at = self.block.rfind(b"\r", first, place) + 1 or first
+            if record is None or at != start:
+                above += line_feeds(self.block, counted, first)
+                start, counted = at, first
+                end = line_end(self.block, start)
+                column = (characters(self.block[first:start]) if first < start else 0) + (0 if first else self._column)
+                text = self.block[start : min(end, start + LONGEST_TEXT)]
+                number = self._lines + 1 + above
+                record = Record(number, column, self._offset + start, text, end < len(self.block))
+            yield record
+
+
+class Batch:
+    """Blocks that follow one another and are looked through at once."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._bases: list[int] = []
+        self._blocks: list[Lines] = []
+
+    def add(self, lines: Lines) -> None:
+        """Take one more block."""
+        self._bases.append(self.bytes)
+        self._blocks.append(lines)
+        self.bytes += len(lines.block)
+
+    def records(self, found: Sequence[Found]) -> Iterator[tuple[Found, Record]]:
+        """Yield what was found, in the order of the places, with the records that hold it."""
+        ordered = sorted(found, key=attrgetter("place"))
+        at = 0
+        for base, lines in zip(self._bases, self._blocks, strict=True):
+            end = bisect_right(ordered, base + len(lines.block), at, key=attrgetter("place"))
+            here = ordered[at:end]
+            yield from zip(here, lines.records([each.place - base for each in here]), strict=True)
+            at = end
 
 
 class Thinning:
@@ -76,7 +108,7 @@ class Thinning:
         self._quarter = max(2, budget // 4)
         self._per_block = max(1, self._quarter * block // max(size, 1))
         self._budget = budget
-        self._stretch = max(block, size // min(24, max(2, budget // 256)))
+        self._stretch = max(block, size // min(24, max(1, budget // 256)))
         self._used = 0
         self._head = 0 if head else self._quarter
         self._shapes: set[bytes] = set()
@@ -85,7 +117,7 @@ class Thinning:
         self._columns = Columns()
         self._open: dict[Slot, tuple[float, Record]] = {}
         self._closed: list[dict[Slot, tuple[float, Record]]] = []
-        self._before: Lines | None = None
+        self._batch, self._before = Batch(), Batch()
 
     @property
     def about(self) -> int:
@@ -114,26 +146,31 @@ class Thinning:
 
     def see(self, block: bytes, offset: int, above: int, column: int) -> None:
         """Keep what is remarkable in a block that stands at an offset, below so many lines, at a column."""
-        lines = Lines(block, offset, above, column)
         if self._used >= self._stretch:
+            self._follow()
             self._begin()
-        self._used += len(lines.block)
-        found, gone = self._columns.follow(lines.block)
-        if self._before is not None:
-            self._keep(gone, self._before)
-        self._keep(found, lines)
-        self._before = lines
+        elif self._batch.bytes >= BATCH:
+            self._follow()
+        self._used += len(block)
+        self._columns.see(block, self._batch.bytes)
+        self._batch.add(Lines(block, offset, above, column))
 
     def remarkable(self) -> list[tuple[Slot, Line]]:
         """Return what was kept and what for, once the stream has ended."""
-        if self._before is not None:
-            self._keep(self._columns.finish(), self._before)
+        self._follow()
+        self._keep(self._columns.finish(), self._before)
         return [(slot, record.line()) for kept in (*self._closed, self._open) for slot, (_, record) in kept.items()]
 
-    def _keep(self, found: list[Found], lines: Lines) -> None:
-        records = lines.records(each.start for each in found)
-        for each in found:
-            self._open[each.slot] = each.value, records[each.start]
+    def _follow(self) -> None:
+        """Look through the blocks seen since the last time."""
+        found, gone = self._columns.follow()
+        self._keep(gone, self._before)
+        self._keep(found, self._batch)
+        self._batch, self._before = Batch(), self._batch
+
+    def _keep(self, found: list[Found], batch: Batch) -> None:
+        for each, record in batch.records(found):
+            self._open[each.slot] = each.value, record
 
     def _begin(self) -> None:
         """Begin a new stretch; where there are too many records already, join two stretches each to one."""

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from forensics.sources.attempts import arrange
 from forensics.sources.errors import SourceError
-from forensics.sources.gather import Gathering
+from forensics.sources.gather import Gathering, Spread
 from forensics.sources.input import Input
 from forensics.sources.names import is_ignored
 from forensics.sources.runs import set_aside
@@ -46,13 +46,16 @@ class Found(Struct):
     watch: Watch = field(default_factory=Watch)
 
 
-def find(paths: Sequence[str], stdin: BinaryIO | None = None, watch: Watch | None = None) -> Found:
+def find(
+    paths: Sequence[str], stdin: BinaryIO | None = None, watch: Watch | None = None, spread: Spread = map
+) -> Found:
     """Find the evidence under the given paths.
 
     Args:
         paths: folders, single files, archives, addresses of such elsewhere, and `-` for standard input.
         stdin: what `-` reads.
         watch: is told what is found, and may stop it.
+        spread: looks at the files, of which there may be thousands.
 
     Returns:
         The inputs, sorted by name; an empty folder gives none, and a note.
@@ -77,6 +80,7 @@ def find(paths: Sequence[str], stdin: BinaryIO | None = None, watch: Watch | Non
                 add_remote(gathering, path, label, _add_stream)
             else:
                 _add_path(gathering, path, label)
+    gathering.describe(spread)
     root = ", ".join(map(redacted, distinct))
     if not gathering.inputs:
         gathering.notes.append(f"no evidence was found in {root}")

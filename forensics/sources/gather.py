@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -36,6 +37,17 @@ NESTED = 32 << 20
 
 _UNPACKED_AT_ONCE = 1 << 30
 
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+
+
+class Spread(Protocol):
+    """Maps a function over tasks, in this process as `map` does, or in several."""
+
+    def __call__(self, function: Callable[[_Task], _Result], tasks: Sequence[_Task], /) -> Iterable[_Result]:
+        """Return the results in the order of the tasks."""
+        ...
+
 
 class Gathering(Struct):
     """Inputs found so far, and what was left out in words."""
@@ -46,6 +58,7 @@ class Gathering(Struct):
     unpacked: int = 0
     room: Room = field(default_factory=Room)
     left_out: Counter[str] = field(default_factory=Counter)
+    _undescribed: list[tuple[Input, Path, int]] = field(default_factory=list)
 
     def told(self) -> list[str]:
         """Return all notes, with the counts of what was left out beyond the examples."""
@@ -93,8 +106,20 @@ class Gathering(Struct):
             why = f"its last {format_size(hole)} are a hole, NUL bytes that were never written, and were not read"
             source = replace(source, read="partial", why=why)
         made = self._add(source, partial(open_regular, path), file_opener(path, end, status.st_size), end, here=True)
-        if made is not None and not hole:
-            made.plain_path = path
+        if made is not None:
+            made.plain_path = None if hole else path
+            self._undescribed.append((made, path, end))
+
+    def describe(self, spread: Spread) -> None:
+        """Describe the files on disk that were taken in: of many, that takes its time, and `spread` divides it."""
+        left, self._undescribed = self._undescribed, []
+        found = spread(_described, [(made.source, path, end) for made, path, end in left])
+        for (made, _, _), source in zip(left, found, strict=True):
+            if isinstance(source, Source):
+                made.source = source
+            else:  # it was there a moment ago
+                self.leave_out(made.source.path, f"not read ({source})")
+                made.source = replace(made.source, read="skipped", why=source)
 
     def add_opened(self, name: str, opener: FileOpener, size: int, mtime: float | None) -> None:
         """Take in a file that can be opened anew and sought, wherever it is.
@@ -116,7 +141,7 @@ class Gathering(Struct):
         made = Input(source, reader, measured=not packed, cheap=here and unpacks_fast(head))
         if packed:
             describe_stream(made, source.bytes)
-        else:
+        elif not here or is_recoded(head):
             with opener() as file:
                 describe_plain(made, file, head, source.bytes, end)
         self.inputs.append(made)
@@ -189,6 +214,18 @@ class Gathering(Struct):
         self.unpacked += member.size
         describe_stream(made, member.size, later=self.unpacked > _UNPACKED_AT_ONCE)
         self.inputs.append(made)
+
+
+def _described(task: tuple[Source, Path, int]) -> Source | str:
+    """Return the source of a file on disk, described by its head and its tail, or why it cannot be read."""
+    source, path, end = task
+    made = Input(source, lambda _: iter(()))
+    try:
+        with open_regular(path) as file:
+            describe_plain(made, file, file.read(HEAD), source.bytes, end)
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    return made.source
 
 
 def _first(member: Member, limit: int) -> bytes:

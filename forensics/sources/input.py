@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from forensics.model import Read, Source, State
 from forensics.sources.encoding import transcode
 from forensics.sources.unpack import Damage, decompress, steady, unpack
+from forensics.text.damage import trailing_nuls
 
 CHUNK = 1 << 20
 NUL_TAIL = 16
@@ -86,8 +87,8 @@ class Input(Struct, eq=False):
                     piece = block[at : at + size] if len(block) > size else block
                     if not piece:
                         continue
-                    kept = piece.rstrip(b"\0")
-                    nuls = nuls + len(piece) if not kept else len(piece) - len(kept)
+                    here = trailing_nuls(piece)
+                    nuls = nuls + here if here == len(piece) else here
                     total += len(piece)
                     self.position = total if self.measured else damage.taken
                     yield piece

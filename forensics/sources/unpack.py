@@ -9,6 +9,7 @@ import bz2
 import contextlib
 import lzma
 import os
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, Protocol
@@ -24,7 +25,7 @@ RATIO_FROM = 64 << 20
 MOST_UNPACKED = 32 << 30
 _LZMA_MEMORY = 160 << 20
 """What `xz -9` takes, twice; the header of a file may ask for gigabytes."""
-_ZSTD_WINDOW = 1 << 27
+_ZSTD_WINDOW_LOG = 27
 """What `zstd --ultra -22` takes."""
 
 
@@ -114,30 +115,26 @@ class _Zlib:
 
 
 class _Zstd:
-    """Zstandard's decompressor, fed so little at a time that its output stays small."""
+    """Zstandard's decompressor, whose errors are those of the others."""
 
     def __init__(self) -> None:
-        import zstandard
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
 
-        self._inner = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
-        self._error = zstandard.ZstdError
-        self._tail = memoryview(b"")
-        self._portion = 256
+        self._error = zstd.ZstdError
+        self._inner = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG})
 
     def decompress(self, data: bytes, most: int) -> bytes:
-        if data:
-            self._tail = memoryview(bytes(self._tail) + data)
-        portion, self._tail = self._tail[: self._portion], self._tail[self._portion :]
         try:
-            out = self._inner.decompress(bytes(portion))
+            return self._inner.decompress(data, most)
         except self._error as error:
             raise ValueError(str(error)) from error
-        self._portion = min(max(self._portion * most // max(len(out), 1), 64), BLOCK >> 1, self._portion * 4)
-        return out
 
     @property
     def needs_input(self) -> bool:
-        return not self._tail
+        return self._inner.needs_input
 
     @property
     def eof(self) -> bool:
@@ -145,7 +142,7 @@ class _Zstd:
 
     @property
     def unused_data(self) -> bytes:
-        return self._inner.unused_data + bytes(self._tail)
+        return self._inner.unused_data
 
 
 def _lzma() -> lzma.LZMADecompressor:

@@ -19,10 +19,12 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tests.benchmarks.data import write
 from tests.benchmarks.patterns import exported, ripgrep
+from tests.packing import zstd
 
 PROGRAM = (sys.executable, "-m", "forensics", "analyze")
 EVENTS = (sys.executable, "-m", "tests.benchmarks.events")
@@ -64,19 +66,14 @@ def compare(name: str, ours: Sequence[str], theirs: Sequence[str], *, processors
 
 def pack(single: Path, folder: Path) -> list[Path]:
     """Return a log as gzip and as Zstandard pack it, each made unless it is there."""
-    import zstandard
-
     folder.mkdir(exist_ok=True)
     packed = [folder / f"{single.name}{suffix}" for suffix in (".gz", ".zst")]
     for path in packed:
         if path.exists():
             continue
-        with single.open("rb") as source, path.open("wb") as target:
-            if path.suffix == ".gz":
-                with gzip.open(target, "wb", compresslevel=6) as zipped:
-                    shutil.copyfileobj(source, zipped)
-            else:
-                zstandard.ZstdCompressor(level=3).copy_stream(source, target)
+        opener = partial(gzip.open, compresslevel=6) if path.suffix == ".gz" else partial(zstd.open, level=3)
+        with single.open("rb") as source, opener(path, "wb") as target:
+            shutil.copyfileobj(source, target)
     return packed
 
 

@@ -13,7 +13,7 @@ from forensics.engine.losses import loss_key
 from forensics.parsers.metrics import STEP_HINT
 from forensics.scan import Key, Plan, Scan
 from forensics.scan.columns import MOST_BREAKS
-from forensics.scan.numbers import numbers, places
+from forensics.scan.numbers import numbers, places, texts
 
 NUMBERS = st.one_of(
     st.floats(-1e6, 1e6).map(lambda x: f"{x:.6f}"),
@@ -31,20 +31,20 @@ def one(text: str) -> float:
 
 
 @given(st.lists(NUMBERS, max_size=30))
-def test_numbers_are_read_as_they_are_printed(texts: list[str]) -> None:
+def test_numbers_are_read_as_they_are_printed(printed: list[str]) -> None:
     """Signs, blanks, points and exponents; what is no number is NaN, also where the block ends with it."""
-    block = "".join(f"loss:{text}\n" for text in texts).encode()
-    found = numbers(block, places(block, b"loss:"))
-    assert found.tolist() == pytest.approx([one(text) for text in texts], rel=1e-12, nan_ok=True)
+    block = "".join(f"loss:{text}\n" for text in printed).encode()
+    found = numbers([texts(block, places(block, b"loss:"))])
+    assert found.tolist() == pytest.approx([one(text) for text in printed], rel=1e-12, nan_ok=True)
 
 
 @given(
     st.lists(st.from_regex(r"[ +-]{0,9}[0-9]{0,90}\.?[0-9]{0,90}([eE][+-]?[0-9]{0,5})?", fullmatch=True), max_size=9)
 )
-def test_no_number_is_too_long_to_be_passed_over(texts: list[str]) -> None:
+def test_no_number_is_too_long_to_be_passed_over(printed: list[str]) -> None:
     """Whatever stands there, one number of floating point, or none, is what it is taken for."""
-    block = "".join(f"loss:{text}\n" for text in texts).encode()
-    assert len(numbers(block, places(block, b"loss:"))) == len(texts)
+    block = "".join(f"loss:{text}\n" for text in printed).encode()
+    assert len(numbers([texts(block, places(block, b"loss:"))])) == len(printed)
 
 
 @example(b"", b"a")

@@ -9,17 +9,17 @@ import lzma
 from collections.abc import Callable
 
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.sources.encoding import transcode
 from forensics.sources.unpack import Damage, decompress
+from tests.packing import zstd
 
 TEXT = b"".join(b"step %d | loss %d.%d\n" % (i, i * 7919 % 13, i * 104729 % 9973) for i in range(60_000))
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
-    "zst": zstandard.compress,
+    "zst": zstd.compress,
     "xz": lambda data: lzma.compress(data, preset=0),
     "bz2": bz2.compress,
 }
