@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +21,7 @@ from forensics.render.json_v1 import to_json
 from forensics.scan import Part, PartReader, Plan, Scan, split
 from forensics.scan import lines as scan_lines
 from forensics.scan import parts as scan_parts
+from forensics.sources import find
 
 PLAN = Plan({b"error": 2, b"Traceback": 3}, re.compile(rb"loss[^\r\n]*"), engine="python")
 HERE = Context(Source("train.log", "training-log", 0))
@@ -91,8 +93,6 @@ def test_the_report_does_not_hang_on_who_reads_it(tmp_path: Path, monkeypatch: p
 
 
 def broken(number: int) -> int:
-    import os
-
     if number == 3 and os.getpid() != MAIN:
         os._exit(9)
     return number
@@ -103,8 +103,6 @@ MAIN = 0
 
 def test_what_a_killed_process_leaves_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that the kernel kills costs time, no result."""
-    import os
-
     monkeypatch.setattr(f"{__name__}.MAIN", os.getpid())
     assert list(executor.Forked(2).map(broken, range(6))) == [0, 1, 2, 3, 4, 5]
 
@@ -120,3 +118,20 @@ def test_where_no_process_can_be_made_the_work_is_done_here(wrong: Exception, mo
 
     monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", refused)
     assert list(executor.Forked(2).map(str, [1, 2, 3])) == ["1", "2", "3"]
+
+
+def where(_task: int) -> int:
+    return os.getpid()
+
+
+def test_many_files_are_looked_at_by_several_processes_with_the_same_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few are not worth a process."""
+    monkeypatch.setattr(executor, "_processors", lambda: 2)
+    assert os.getpid() not in set(executor.spread(where, range(executor.MANY)))
+    assert set(executor.spread(where, range(executor.MANY - 1))) == {os.getpid()}
+    for number in range(executor.MANY):
+        (tmp_path / f"rank{number}.log").write_bytes(b"step %d | loss 2.5\n" % number * (number % 7))
+    alone, spread = find([str(tmp_path)]), find([str(tmp_path)], spread=executor.spread)
+    assert [made.source for made in alone.inputs] == [made.source for made in spread.inputs]

@@ -7,7 +7,9 @@ import io
 import os
 import socket
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -165,6 +167,22 @@ def test_an_unreadable_file_is_listed_and_noted(tmp_path: Path) -> None:
     assert "permission denied" in found.notes[0]
     with pytest.raises(SourceError):
         find([str(tmp_path / "train.log")])
+
+
+def test_a_file_that_vanishes_before_it_is_looked_at_is_listed_and_noted(tmp_path: Path) -> None:
+    """Of thousands of files, the first one may be gone when the last one has been found."""
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_bytes(LOG)
+
+    def late(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        (tmp_path / "a.log").unlink()
+        return map(function, tasks)
+
+    found = find([str(tmp_path)], spread=late)
+    gone, there = (made.source for made in found.inputs)
+    assert (gone.path, gone.read, gone.why) == ("a.log", "skipped", "no such file or directory")
+    assert (there.path, there.read, there.kind) == ("b.log", "all", "training-log")
+    assert found.notes == ["a.log: not read (no such file or directory)"]
 
 
 def test_a_file_that_vanishes_ends_in_a_reason_not_an_exception(tmp_path: Path) -> None:
