@@ -78,7 +78,8 @@ class Forked:
             yield from map(function, tasks[done:])
         finally:
             if pool is not None:
-                pool.shutdown(wait=False, cancel_futures=True)
+                # Once all is done its thread ends at once; and while there is one, no process may be copied.
+                pool.shutdown(wait=done == len(tasks), cancel_futures=True)
             _inherited.clear()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -38,8 +39,8 @@ RECORD_BYTES = 160
 """A usual progress record, to guess from a file's size how much to thin it."""
 EVENT_CAP = 20_000
 """Events kept of one source."""
-CLOSING = 20
-"""Lines at the end of a large source that are asked for their times."""
+CLOSING, LAST_TIMES = 20, 3
+"""Lines at the end of a large source that are asked for their times, and how many times are enough."""
 BATCHES = ((400, 100), (4_000, 1), (20_000, 0))
 """How many lines the parsers are given at once: so many where so many others follow of which none was handed over."""
 THINNED = "evenly thinned"
@@ -174,8 +175,9 @@ class Reader:
     def _ended(self, source: Source, counts: Counts) -> Heard:
         path, notes = source.path, self._heard.notes
         self._heard.tail = counts.tail
-        closing = counts.tail[-CLOSING:] if counts.records else counts.tail
-        self._times += [t for line in closing if (t := peel(line, self._context).time) is not None]
+        lines = reversed(counts.tail[-CLOSING:]) if counts.records else counts.tail
+        times = (t for line in lines if (t := peel(line, self._context).time) is not None)
+        self._times += islice(times, LAST_TIMES if counts.records else None)
         if counts.cut:
             notes.append(f"{path}: {counts.cut} very long lines were read only in part (the first 64 KiB)")
         self._heard.thinned = counts.records > 0 or self._every > 1

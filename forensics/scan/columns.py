@@ -21,8 +21,6 @@ from forensics.scan.numbers import Places, Texts, Values, numbers, places, texts
 RANK = b"[rank"
 MOST_KEYS = 12
 MOST_RANKS = 4096
-_RANKS = MOST_RANKS + 1
-"""Places of each key; the first one is that of records without a rank."""
 MOST_BREAKS = 1000
 """Records kept at which a loss ceases or begins to be a number."""
 
@@ -36,18 +34,16 @@ class Found(Struct, frozen=True):
 
 
 class Columns:
-    """Follows the losses of one stream, batch by batch of blocks. Its tables have a place for each key and rank.
+    """Follows the losses of one stream, batch by batch of blocks. Places count from the beginning of a batch.
 
-    Places count from the beginning of a batch.
+    Its tables have a place for each rank and key, of which there are as many as are needed.
     """
 
     def __init__(self) -> None:
         self.rows = 0
         self._keys: list[Key] = []
-        self._low = np.full(MOST_KEYS * _RANKS, np.inf)
-        self._high = np.full(MOST_KEYS * _RANKS, -np.inf)
-        self._broken = np.zeros(MOST_KEYS * _RANKS, bool)
-        self._seen = np.zeros(MOST_KEYS * _RANKS, bool)
+        self._low = self._high = _NO_VALUES
+        self._broken = self._seen = np.zeros(0, bool)
         self._last: dict[int, int] = {}
         self._breaks = 0
         self._losses = _Column()
@@ -102,9 +98,18 @@ class Columns:
         values = numbers([*names, *losses])
         named, values = _ranks(values[: len(named_at)]), values[len(named_at) :]
         reach = np.array([key.reach for key in self._keys])[key]
-        who = key * _RANKS + _whose(at, reach, named_at, named)
+        who = _whose(at, reach, named_at, named) * MOST_KEYS + key
+        self._make_room(int(who.max()) + 1 - len(self._seen))
         order = np.argsort(who.astype(np.uint16), kind="stable")
         return at[order], values[order], who[order]
+
+    def _make_room(self, more: int) -> None:
+        """Add so many places to the tables."""
+        if more > 0:
+            self._low, self._high = (
+                np.append(table, np.full(more, none)) for table, none in ((self._low, np.inf), (self._high, -np.inf))
+            )
+            self._broken, self._seen = (np.append(table, np.zeros(more, bool)) for table in (self._broken, self._seen))
 
     def _remarkable(self, at: Places, values: Values, who: Places) -> Iterator[tuple[int, str, float, int]]:
         """Yield (whose, what for, loss, place) of what is remarkable among the losses of a block."""
@@ -141,7 +146,7 @@ class Columns:
 
 
 def _slot(whose: int, what: str) -> Slot:
-    key, rank = divmod(whose, _RANKS)
+    rank, key = divmod(whose, MOST_KEYS)
     return key, rank, what
 
 

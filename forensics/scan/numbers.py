@@ -36,8 +36,10 @@ _ONES, _ZEROS, _BELOW_HIGH, _HIGH, _TEN_TO_HIGH = map(_bytes, (1, _ZERO, 0x7F, 0
 _PAIRS, _FOURS, _EIGHTS = map(np.uint64, (0x00FF00FF00FF00FF, 0x0000FFFF0000FFFF, 0xFFFFFFFF))
 _1, _7, _8, _10, _16, _32, _56, _64, _100, _255 = map(np.uint64, (1, 7, 8, 10, 16, 32, 56, 64, 100, 255))
 _10000 = np.uint64(10_000)
-_POINT, _LOWER, _E, _FIVE = map(np.uint64, (_DOT ^ _ZERO, 0x20, ord("e"), 0xFFFFFFFFFF))
-"""The point less a zero, the bit of small letters, and the five bytes that an exponent may take."""
+_POINT, _FIVE = map(np.uint64, (_DOT ^ _ZERO, 0xFFFFFFFFFF))
+"""The point less a zero, and the five bytes that an exponent may take."""
+_LOWER, _E = 0x20, ord("e")
+"""The bit of small letters."""
 
 
 def places(block: bytes, literal: bytes) -> Places:
@@ -120,7 +122,7 @@ def _read(data: npt.NDArray[np.uint8], starts: Places) -> Values:
     more = np.flatnonzero((taken == _WIDE) & _may_go_on(data[ends]))
     if len(more):
         _go_on(data, words, more, values, whole, starts, ends)
-    _scale(words, ends, values)
+    _scale(data, words, ends, values)
     if signed.any():
         values[first == _MINUS] *= -1
     values[whole == 0] = np.nan
@@ -142,7 +144,8 @@ def _decimals(words: Words) -> tuple[Values, Places, Places]:
     if not dotted.any():
         return _joined(digits, whole), whole.astype(np.int64), whole.astype(np.int64)
     taken = _bytes_in(_below(other ^ (first * dotted)))
-    digits = np.where(dotted, (digits & before) | (digits >> _8 & ~before), digits)
+    # Where there is no point, this changes only what is shifted out.
+    digits = np.bitwise_or(digits & before, (digits >> _8) & ~before)
     values = _joined(digits, taken - dotted)
     behind = (taken - whole - dotted).astype(np.int64)
     return values / _POWERS[behind], taken.astype(np.int64), whole.astype(np.int64)
@@ -206,12 +209,10 @@ def _go_on(
             break
 
 
-def _scale(words: Words, ends: Places, values: Values) -> None:
+def _scale(data: Texts, words: Words, ends: Places, values: Values) -> None:
     """Apply the exponents of numbers such as 1.05E+01, whose mantissa ends at `ends`; they are few."""
-    behind = words[ends]
-    exponents = behind & _255 | _LOWER == _E
-    rows = np.flatnonzero(exponents)
-    forms = behind[rows] & _FIVE
+    rows = np.flatnonzero(data[ends] | _LOWER == _E)
+    forms = words[ends[rows]] & _FIVE
     while len(rows):
         alike = forms == forms[0]
         with np.errstate(over="ignore", invalid="ignore"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +23,7 @@ from forensics.render.json_v1 import to_json
 from forensics.scan import Part, PartReader, Plan, Scan, split
 from forensics.scan import lines as scan_lines
 from forensics.scan import parts as scan_parts
-from forensics.sources import find
+from tests.cli.program import ROOT
 
 PLAN = Plan({b"error": 2, b"Traceback": 3}, re.compile(rb"loss[^\r\n]*"), engine="python")
 HERE = Context(Source("train.log", "training-log", 0))
@@ -120,18 +122,27 @@ def test_where_no_process_can_be_made_the_work_is_done_here(wrong: Exception, mo
     assert list(executor.Forked(2).map(str, [1, 2, 3])) == ["1", "2", "3"]
 
 
-def where(_task: int) -> int:
+SPREAD = """
+import os, sys
+from forensics.engine import executor
+from forensics.sources import find
+
+def where(_task):
     return os.getpid()
 
-
-def test_many_files_are_looked_at_by_several_processes_with_the_same_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A few are not worth a process."""
-    monkeypatch.setattr(executor, "_processors", lambda: 2)
+executor._processors = lambda: 2
+for _ in range(3):  # no thread of the last time is in the way
     assert os.getpid() not in set(executor.spread(where, range(executor.MANY)))
-    assert set(executor.spread(where, range(executor.MANY - 1))) == {os.getpid()}
+assert set(executor.spread(where, range(executor.MANY - 1))) == {os.getpid()}
+alone, spread = find(sys.argv[1:]), find(sys.argv[1:], spread=executor.spread)
+assert len(alone.inputs) == executor.MANY
+assert [made.source for made in alone.inputs] == [made.source for made in spread.inputs]
+"""
+"""A program of its own: a process with threads, such as those of other tests, is not copied."""
+
+
+def test_many_files_are_looked_at_by_several_processes_with_the_same_result(tmp_path: Path) -> None:
+    """A few are not worth a process."""
     for number in range(executor.MANY):
         (tmp_path / f"rank{number}.log").write_bytes(b"step %d | loss 2.5\n" % number * (number % 7))
-    alone, spread = find([str(tmp_path)]), find([str(tmp_path)], spread=executor.spread)
-    assert [made.source for made in alone.inputs] == [made.source for made in spread.inputs]
+    subprocess.run([sys.executable, "-c", SPREAD, str(tmp_path)], cwd=ROOT, check=True, timeout=60)
