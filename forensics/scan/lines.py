@@ -13,7 +13,7 @@ from forensics.scan.engines import Matcher, matcher
 from forensics.scan.floods import MOST_ALIKE, Floods, Shape
 from forensics.scan.key import Learn, Slot
 from forensics.scan.parts import BLOCK, LONGEST_LINE
-from forensics.scan.places import after, characters, line_end, line_feeds, record_start
+from forensics.scan.places import LineFeeds, after, characters, line_end, line_feeds, record_start
 from forensics.scan.tail import LONGEST_TEXT, Tail
 
 if TYPE_CHECKING:
@@ -85,21 +85,22 @@ class Span(Struct):
 class _Place:
     """Line number and column of a position that only moves forward in a block."""
 
-    __slots__ = ("_at", "_counted", "column", "number")
+    __slots__ = ("_at", "_before", "_feeds", "column", "number")
 
-    def __init__(self, number: int, column: int) -> None:
+    def __init__(self, feeds: LineFeeds, number: int, column: int) -> None:
         self.number = number
         self.column = column
-        self._counted = self._at = 0
+        self._feeds = feeds
+        self._before = self._at = 0
 
-    def move(self, block: bytes, start: int) -> None:
+    def move(self, start: int) -> None:
         """Go on to the record that begins at `start`."""
-        newlines = line_feeds(block, self._counted, start)
-        if newlines:
-            self.number += newlines
-            self.column, self._at = 0, block.rfind(b"\n", 0, start) + 1
-        self._counted = start
-        self.column += characters(block[self._at : start])
+        before = self._feeds.before(start)
+        if before > self._before:
+            self.number += before - self._before
+            self.column, self._at = 0, self._feeds.block.rfind(b"\n", 0, start) + 1
+            self._before = before
+        self.column += characters(self._feeds.block[self._at : start])
         self._at = start
 
 
@@ -162,10 +163,11 @@ class Scan:
         What follows a literal at the end of a part stands in the next one: `beyond` begins there.
         """
         for block, final in _marked(blocks):
-            yield from self._in_block(block, final=final and self._span.last)
+            feeds = LineFeeds(block)
+            yield from self._in_block(feeds, final=final and self._span.last)
             if self._thinning is not None:
-                self._thinning.see(block, self.bytes, self.lines, self._column)
-            self.lines += line_feeds(block)
+                self._thinning.see(feeds, self.bytes, self.lines, self._column)
+            self.lines += feeds.before(len(block))
             self.bytes += len(block)
             self._column = characters(block[block.rfind(b"\n") + 1 :]) + (0 if b"\n" in block else self._column)
             self._last_bytes = (self._last_bytes + block[-TAIL_BYTES:])[-TAIL_BYTES:]
@@ -180,9 +182,9 @@ class Scan:
     def _follow_up(self, chunks: Iterable[bytes]) -> Iterator[Hit]:
         lines, offset = self.lines, self.bytes
         for block in self._cut(chunks):
-            at = _Place(self.lines + 1, self._column)
+            at = _Place(LineFeeds(block), self.lines + 1, self._column)
             for start, end, _near in self._chosen(block, [], {}):
-                at.move(block, start)
+                at.move(start)
                 if end != start or block[end : end + 1] != b"\r":
                     yield Hit(self._line(block, start, end, at), literal=True, progress=False, end=self._end)
             self._carry = self._left
@@ -227,13 +229,14 @@ class Scan:
         if rest:
             yield rest
 
-    def _in_block(self, block: bytes, *, final: bool) -> Iterator[Hit]:
+    def _in_block(self, feeds: LineFeeds, *, final: bool) -> Iterator[Hit]:
+        block = feeds.block
         exempt = len(block) - self._exempt if final else len(block)
         literal, steps, shapes = self._marks(block, exempt, final=final)
         starts = sorted(literal.keys() | steps)
-        at = _Place(self.lines + 1, self._column)
+        at = _Place(feeds, self.lines + 1, self._column)
         for start, end, near in self._chosen(block, starts, literal):
-            at.move(block, start)
+            at.move(start)
             if end == start and block[end : end + 1] == b"\r":
                 continue  # nothing stood between two carriage returns
             progress = start in steps

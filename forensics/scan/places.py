@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache
 
@@ -14,6 +15,27 @@ def line_feeds(block: bytes, start: int = 0, stop: int = sys.maxsize) -> int:
     """Count the line feeds between two places of a block."""
     count = _counter() if len(block) >= _LARGE else bytes.count
     return int(count(block, b"\n", start, stop))
+
+
+class LineFeeds:
+    """Counts the line feeds of one block before places of it; what stands between two of them is counted once."""
+
+    __slots__ = ("_before", "_places", "block")
+
+    def __init__(self, block: bytes) -> None:
+        self.block = block
+        self._places = [0]
+        self._before = [0]
+
+    def before(self, place: int) -> int:
+        """Return how many there are before a place."""
+        index = bisect_right(self._places, place)
+        known, count = self._places[index - 1], self._before[index - 1]
+        if place > known:
+            count += line_feeds(self.block, known, place)
+            self._places.insert(index, place)
+            self._before.insert(index, count)
+        return count
 
 
 @cache

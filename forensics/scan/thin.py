@@ -15,7 +15,7 @@ from typing import NamedTuple
 from forensics.model import Line
 from forensics.scan.columns import Columns, Found
 from forensics.scan.key import Learn, Slot
-from forensics.scan.places import characters, line_end, line_feeds, record_start
+from forensics.scan.places import LineFeeds, characters, line_end, record_start
 from forensics.scan.tail import LONGEST_TEXT
 
 WINDOW = 1 << 12
@@ -48,26 +48,24 @@ class Record(NamedTuple):
 class Lines:
     """Takes records out of one block, which stands behind so many bytes, lines, and characters of a line."""
 
-    def __init__(self, block: bytes, offset: int, lines: int, column: int) -> None:
-        self.block = block
+    def __init__(self, feeds: LineFeeds, offset: int, lines: int, column: int) -> None:
+        self.block = feeds.block
+        self._feeds = feeds
         self._offset = offset
         self._lines = lines
         self._column = column
 
     def records(self, places: Iterable[int]) -> Iterator[Record]:
         """Yield the records that hold some places of the block, which ascend."""
-        above = counted = 0
         start, record = -1, None
         for place in places:
             first = self.block.rfind(b"\n", 0, place) + 1
             at = self.block.rfind(b"\r", first, place) + 1 or first
             if record is None or at != start:
-                above += line_feeds(self.block, counted, first)
-                start, counted = at, first
-                end = line_end(self.block, start)
+                start, end = at, line_end(self.block, at)
                 column = (characters(self.block[first:start]) if first < start else 0) + (0 if first else self._column)
                 text = self.block[start : min(end, start + LONGEST_TEXT)]
-                number = self._lines + 1 + above
+                number = self._lines + 1 + self._feeds.before(first)
                 record = Record(number, column, self._offset + start, text, end < len(self.block))
             yield record
 
@@ -144,16 +142,16 @@ class Thinning:
             chosen.update(self._records(block, begin, len(block), 0)[-self._quarter :])
         return chosen
 
-    def see(self, block: bytes, offset: int, above: int, column: int) -> None:
+    def see(self, feeds: LineFeeds, offset: int, above: int, column: int) -> None:
         """Keep what is remarkable in a block that stands at an offset, below so many lines, at a column."""
         if self._used >= self._stretch:
             self._follow()
             self._begin()
         elif self._batch.bytes >= BATCH:
             self._follow()
-        self._used += len(block)
-        self._columns.see(block, self._batch.bytes)
-        self._batch.add(Lines(block, offset, above, column))
+        self._used += len(feeds.block)
+        self._columns.see(feeds.block, self._batch.bytes)
+        self._batch.add(Lines(feeds, offset, above, column))
 
     def remarkable(self) -> list[tuple[Slot, Line]]:
         """Return what was kept and what for, once the stream has ended."""
