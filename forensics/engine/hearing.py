@@ -45,7 +45,7 @@ class Hearing:
         lines = [record.raw.encode("utf-8", "replace") for record in batch]
         starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
         masks = [0] * len(batch)
-        for at, index in self._matcher.find(b"\n".join(lines)):
+        for at, index in self._matcher.find(b"\n".join((*lines, b""))):
             masks[bisect_right(starts, at) - 1] |= self._masks[index]
         return masks
 

@@ -252,7 +252,8 @@ class Scan:
         shapes: dict[int, Shape] = {}
         held = -1
         rfind = block.rfind
-        for at, index in sorted(self._matcher.find(block)):
+        ended = block + b"\n" if final and block[-1:] not in b"\r\n" else block  # a line may end with the stream
+        for at, index in sorted(self._matcher.find(ended)):
             start = rfind(b"\n", 0, at) + 1
             start = rfind(b"\r", start, at) + 1 or start  # as `record_start`, without a call: a flood has millions
             if index >= len(self._follow):

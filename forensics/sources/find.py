@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import select
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from forensics.sources.watch import Watch
 from forensics.text.urls import redacted, scheme
 
 _PIECE = 1 << 20
+_MOMENT_S = 0.2
 
 MOST_STDIN = 256 << 20
 """Standard input and pipes cannot be read twice, so they are held in memory, up to this."""
@@ -125,7 +127,9 @@ def _add_stream(gathering: Gathering, file: BinaryIO, name: str, what: str) -> N
     try:
         while len(taken) <= MOST_STDIN and not gathering.watch.stopped:
             with gathering.watch.waiting():
-                piece = file.read1(_PIECE) if isinstance(file, io.BufferedReader) else file.read(_PIECE)
+                piece = _piece(file)
+            if piece is None:
+                continue
             if not piece:
                 break
             taken += piece
@@ -144,6 +148,25 @@ def _add_stream(gathering: Gathering, file: BinaryIO, name: str, what: str) -> N
         gathering.watch.stopped = False
         for made in gathering.inputs[before:]:
             gathering.watch.end(made, len(taken))
+
+
+def _piece(file: BinaryIO) -> bytes | None:
+    """Return what has come of a stream, nothing at its end, and None if for a moment nothing came.
+
+    A longer wait would not see that reading was stopped just before it.
+    """
+    try:
+        number = file.fileno()
+        if not os.get_blocking(number):
+            return os.read(number, _PIECE)
+        if not select.select([number], [], [], _MOMENT_S)[0]:
+            return None
+    except BlockingIOError:
+        select.select([file], [], [], _MOMENT_S)
+        return None
+    except (AttributeError, OSError, ValueError):  # not a file of this system
+        pass
+    return file.read1(_PIECE) if isinstance(file, io.BufferedReader) else file.read(_PIECE)
 
 
 def _add_path(gathering: Gathering, path: str, label: str) -> None:
@@ -167,5 +190,4 @@ def _add_path(gathering: Gathering, path: str, label: str) -> None:
 def _add_pipe(gathering: Gathering, path: str, name: str) -> None:
     """Read a pipe such as `<(kubectl logs pod)`; one that nobody writes to is empty, not waited for."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
-        os.set_blocking(pipe.fileno(), True)
         _add_stream(gathering, pipe, name, name)

@@ -13,4 +13,10 @@ def patterns(literals: Iterable[bytes]) -> str:
 
     What Python's `re.escape` puts a backslash before besides, such as a blank, ripgrep refuses.
     """
-    return "".join(_SPECIAL.sub(r"\\\1", literal.decode()) + "\n" for literal in literals)
+    return "".join(map(_pattern, literals))
+
+
+def _pattern(literal: bytes) -> str:
+    text = literal.decode()
+    pattern = _SPECIAL.sub(r"\\\1", text.rstrip("\r\n"))
+    return pattern + ("$" if text.endswith("\n") else r"\r" if text.endswith("\r") else "") + "\n"

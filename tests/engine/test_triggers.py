@@ -25,7 +25,7 @@ def unheard(batch: Sequence[Record], reader: Reader) -> Iterator[tuple[str, str,
             continue
         for event in parser.parse(batch, reader._context):
             lines = range(event.line - max(parser.follow, 1), max(event.end_line, event.line) + 1)
-            near = [by_line[number].raw for number in lines if number in by_line]
+            near = [by_line[number].raw + "\n" for number in lines if number in by_line]
             if not any(trigger in text for text in near for trigger in parser.triggers):
                 yield parser.speaker, event.kind, event.text
 

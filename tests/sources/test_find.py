@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from forensics.sources import Found, Input, SourceError, find, find_in_memory
+from forensics.sources import Found, Input, SourceError, Watch, find, find_in_memory
 from forensics.sources import gather as gather_module
 
 LOG = b"".join(b"step %d | loss 2.5\n" % i for i in range(100))
@@ -114,6 +114,19 @@ def test_a_pipe_given_by_name_is_read(tmp_path: Path) -> None:
     writer.join()
     os.close(reader)
     assert found.inputs[0].read(1 << 20) == found.inputs[0].read(1 << 20) == LOG
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_wait_for_a_pipe_ends_when_reading_is_stopped(by_name: bool) -> None:  # noqa: FBT001 - a parameter
+    """Whenever that is said, also in the moment between a look at it and the wait: what came so far is kept."""
+    theirs, ours = os.pipe()
+    os.write(ours, LOG)
+    watch = Watch()
+    threading.Timer(0.1, setattr, (watch, "stopped", True)).start()
+    with os.fdopen(theirs, "rb") as pipe:
+        found = find([f"/dev/fd/{theirs}"], watch=watch) if by_name else find(["-"], stdin=pipe, watch=watch)
+    os.close(ours)
+    assert found.inputs[0].read(1 << 20) == LOG
 
 
 def test_links_never_lead_out_of_the_folder(tmp_path: Path) -> None:

@@ -80,7 +80,8 @@ class Shell:
         "limit exceeded",
         "User defined signal",
         "zsh: ",
-        "^C",
+        "^C\n",  # and nothing behind it; two bytes alone would slow the search for all others
+        "^C\r",
         "]+  Exit ",
         "]-  Exit ",
         "fork: ",
