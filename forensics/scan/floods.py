@@ -10,10 +10,15 @@ _SHAPE, _LABEL = 160, 20
 _MOST_SHAPES = 10_000
 _DIGITS = b"0123456789"
 
-_NONE: set[bytes] = set()
-
 Shape = tuple[bytes, bytes]
 """What a line has in common with those that differ in their numbers only, and what stands before its first colon."""
+
+
+def shape(block: bytes, start: int = 0) -> Shape:
+    """Return the shape of the line that begins at a place, and its label: often the rank or the host."""
+    end = block.find(b"\n", start, start + _SHAPE)
+    line = block[start : start + _SHAPE if end < 0 else end]
+    return line.translate(None, _DIGITS), line[:_LABEL].partition(b":")[0]
 
 
 class Floods:
@@ -24,29 +29,13 @@ class Floods:
         self._most = most
         self._counts: dict[bytes, int] = {}
         self._labels: dict[bytes, set[bytes]] = {}
-        self._full: dict[bytes, set[bytes]] = {}
-
-    def shape(self, block: bytes, start: int, *, exempt: bool = False) -> Shape | None:
-        """Count the line that begins at a place, and return its shape and its label: often the rank or the host.
-
-        None if it is held back: enough lines of that shape, and one with that label, were seen already.
-        """
-        end = block.find(b"\n", start, start + _SHAPE)
-        line = block[start : start + _SHAPE if end < 0 else end]
-        form, label = line.translate(None, _DIGITS), line[:_LABEL].partition(b":")[0]
-        if exempt:
-            return form, label
-        if label in self._full.get(form, _NONE):  # what `hold_back` says, sooner: a flood has millions of lines
-            self.dropped += 1
-            return None
-        return None if self.hold_back((form, label)) else (form, label)
 
     def hold_back(self, shape: Shape) -> bool:
         """Tell whether enough lines of that shape, and one with that label, were seen already, and count this one."""
         form, label = shape
         count = self._counts.get(form, 0)
         if count >= self._most:
-            labels = self._full[form] = self._labels[form]
+            labels = self._labels[form]
             if label in labels or len(labels) >= MOST_LABELS:
                 self.dropped += 1
                 return True

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from forensics.model import Line
 from forensics.scan.engines import Matcher, matcher
-from forensics.scan.floods import MOST_ALIKE, Floods, Shape
+from forensics.scan.floods import MOST_ALIKE, Floods, Shape, shape
 from forensics.scan.key import Learn, Slot
 from forensics.scan.parts import BLOCK, LONGEST_LINE
 from forensics.scan.places import LineFeeds, after, characters, line_end, line_feeds, record_start
@@ -264,11 +264,10 @@ class Scan:
             if start == held:
                 continue
             if self._floods is not None and start not in shapes:
-                shape = self._floods.shape(block, start, exempt=start >= exempt)
-                if shape is None:
+                shapes[start] = shape(block, start)
+                if start < exempt and self._floods.hold_back(shapes[start]):
                     held = start
                     continue
-                shapes[start] = shape
             literal[start] = max(literal.get(start, 0), self._follow[index])
         if self._thinning is not None:
             steps |= self._thinning.choose(block, TAIL if final else 0)

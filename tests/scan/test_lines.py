@@ -154,6 +154,16 @@ def test_of_each_rank_one_line_of_a_flood_is_read() -> None:
     assert len(got) <= 800
 
 
+def test_a_line_of_a_flood_stays_one_of_it_where_it_follows_another_literal() -> None:
+    """It is handed over for what stands above it, and whoever joins parts counts it among its like."""
+    lines = [b"Traceback\n" if i % 1000 == 999 else b"caf\xc3\xa9 %d\n" % i for i in range(40_000)]
+    data = b"".join(lines) + b"end\n" * 20_000
+    scan = Scan(Plan(WORDS), matcher(list(WORDS)), budget=100, size=len(data))
+    found = [hit for hit in scan.over([data]) if hit.line.text.startswith("caf\u00e9")]
+    assert len(found) > 200
+    assert all(hit.shape is not None for hit in found)
+
+
 def test_a_monster_line_is_read_in_bounded_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line without an end does not fill the memory, and the scan counts what it split."""
     monkeypatch.setattr(scan_lines, "LONGEST_LINE", 1000)
