@@ -110,20 +110,22 @@ def local(total_bytes: int, jobs: int | None = None) -> Executor:
     """Return the executor for a run of that size on this machine: as many processes as it may use, or `jobs`."""
     if total_bytes >= WORTHWHILE:
         keep_freed()
-    jobs = jobs or _processors()
-    return Forked(jobs) if jobs > 1 and total_bytes >= WORTHWHILE and _may_fork() else Serial()
+    return _several(jobs or _processors()) if total_bytes >= WORTHWHILE else Serial()
 
 
 def spread(function: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
     """Yield the results of small tasks in their order, of many of them by several processes."""
-    jobs = _processors()
-    where = Forked(jobs, SOME) if jobs > 1 and len(tasks) >= MANY and _may_fork() else Serial()
+    where = _several(_processors(), SOME) if len(tasks) >= MANY else Serial()
     return where.map(function, tasks)
 
 
-def _may_fork() -> bool:
-    """Tell whether this process may be copied. With threads it may not: what they hold now would be held for ever."""
-    return sys.platform == "linux" and threading.active_count() == 1
+def _several(jobs: int, at_once: int = 1) -> Executor:
+    """Return an executor in so many processes, or in this one where it may not be copied.
+
+    A process with threads is not copied: what the others hold at that moment would be held for ever.
+    """
+    may = jobs > 1 and sys.platform == "linux" and threading.active_count() == 1
+    return Forked(jobs, at_once) if may else Serial()
 
 
 def _processors() -> int:

@@ -251,11 +251,9 @@ class Scan:
         steps: set[int] = set()
         shapes: dict[int, Shape] = {}
         held = -1
-        rfind = block.rfind
         ended = block + b"\n" if final and block[-1:] not in b"\r\n" else block  # a line may end with the stream
         for at, index in sorted(self._matcher.find(ended)):
-            start = rfind(b"\n", 0, at) + 1
-            start = rfind(b"\r", start, at) + 1 or start  # as `record_start`, without a call: a flood has millions
+            start = record_start(block, at)
             if index >= len(self._follow):
                 if self._thinning is not None and self._forced < FORCED_STEPS:
                     self._forced += start not in steps

@@ -63,7 +63,7 @@ class Lines:
             at = self.block.rfind(b"\r", first, place) + 1 or first
             if record is None or at != start:
                 start, end = at, line_end(self.block, at)
-                column = (characters(self.block[first:start]) if first < start else 0) + (0 if first else self._column)
+                column = characters(self.block[first:start]) + (0 if first else self._column)
                 text = self.block[start : min(end, start + LONGEST_TEXT)]
                 number = self._lines + 1 + self._feeds.before(first)
                 record = Record(number, column, self._offset + start, text, end < len(self.block))

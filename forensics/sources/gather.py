@@ -217,7 +217,10 @@ class Gathering(Struct):
 
 
 def _described(task: tuple[Source, Path, int]) -> Source | str:
-    """Return the source of a file on disk, described by its head and its tail, or why it cannot be read."""
+    """Return the source of a file on disk, described by its head and its tail, or why it cannot be read.
+
+    Its head is read anew: those of thousands of files would fill the memory until all are found.
+    """
     source, path, end = task
     made = Input(source, lambda _: iter(()))
     try:

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 _SPECIAL = re.compile(r"([\\.+*?()|\[\]{}^$#&~-])")
 
+_ENDS = {"\n": "$", "\r": r"\r"}
+"""A pattern cannot hold the line feed with which a literal ends."""
+
 
 def patterns(literals: Iterable[bytes]) -> str:
     """Return patterns that match these literals and nothing else.
@@ -18,5 +21,4 @@ def patterns(literals: Iterable[bytes]) -> str:
 
 def _pattern(literal: bytes) -> str:
     text = literal.decode()
-    pattern = _SPECIAL.sub(r"\\\1", text.rstrip("\r\n"))
-    return pattern + ("$" if text.endswith("\n") else r"\r" if text.endswith("\r") else "") + "\n"
+    return _SPECIAL.sub(r"\\\1", text.rstrip("\r\n")) + _ENDS.get(text[-1], "") + "\n"
