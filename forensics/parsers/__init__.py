@@ -32,6 +32,7 @@ from forensics.parsers import (
     torch_trace,
     torchelastic_error,
     torchrun,
+    typed,
     usage,
 )
 
@@ -56,6 +57,7 @@ LINE_PARSERS: tuple[LineParser, ...] = (
     python_warning.PARSER,
     python_exception.PARSER,
     nvidia_smi.ERRORS,
+    typed.PARSER,
     metrics.LIFE,
     metrics.SETTINGS,
 )

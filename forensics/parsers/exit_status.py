@@ -1,5 +1,7 @@
 """A status that somebody wrote down: `echo $? > exit_code`, or a supervisor's `{"exit_code": 137}`.
 
+Or a copy of a terminal's lines, `$ echo $?` and the answer below it.
+
 Event `exit` (fields exit_code; signal where the status tells one): the shell reports a
 program that a signal ended as 128 + signal, Python's subprocess and torchrun as
 minus the signal.
@@ -13,6 +15,7 @@ from collections.abc import Iterator
 from forensics.model import Context, Event, Value
 from forensics.text.lazy import lazy
 
+_QUESTION = lazy(r".{0,120}[$#%>] ?echo \$\?\s*")
 _NUMBER = lazy(r"(?:[A-Za-z_ ]{0,40}[:= ]\s{0,4})?(?P<code>-?\d{1,3})")
 _CODES = ("exit_code", "exitcode", "exitCode", "returncode", "return_code", "status", "code", "rc")
 _DOCKER = lazy(r'"ExitCode":\s{0,4}(?P<code>-?\d{1,3})\b')
@@ -31,7 +34,8 @@ class ExitStatus:
         """Yield one event `exit`, or none where there is no status."""
         text = data[:_MOST].decode("utf-8", "replace")
         lines = text.split("\n")
-        number, line = next(((n, line) for n, line in enumerate(lines, 1) if line.strip(_BLANK)), (1, ""))
+        told = ((n, line) for n, line in enumerate(lines, 1) if line.strip(_BLANK) and not _QUESTION.fullmatch(line))
+        number, line = next(told, (1, ""))
         status = _of_json(text.strip(_BLANK)) or _of_docker(text)
         if status is None and (match := _NUMBER.fullmatch(line.strip(_BLANK))) and abs(int(match["code"])) < 256:
             status = int(match["code"]), None

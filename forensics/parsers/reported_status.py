@@ -8,6 +8,8 @@
     Global rank 5 (PID 69) exited with code -6
     exited 137 OOMKilled=true                         (docker inspect -f '{{.State.Status}} {{.State.ExitCode}} ...')
     exit_status  137                                  (qacct of Grid Engine; PBS: Exit_status = 271)
+    ERROR: Job 3 failed with return code list: [0, 137]    (SkyPilot)
+    # Ended (code 255) at Thu Mar 25 22:47:04 CST 2021, elapsed time 411 seconds    (Kaldi)
     user@host:~$ echo $?                              (in a log, below what the program printed)
     0
 
@@ -33,13 +35,15 @@ _WHOLE = lazy(
 )
 _PART = lazy(
     r"exits with return code = (?P<code>-?\d{1,3})|exited with code (?P<code2>-?\d{1,3})\b"
-    r"|^\s*Exit code: {1,8}(?P<code3>\d{1,3})\s*$"
+    r"|^\s*Exit code: {1,8}(?P<code3>\d{1,3})\s*$|^# Ended \(code (?P<code4>\d{1,3})\) at "
 )
+_LIST = lazy(r"(?:ERROR: )?Job \d{1,10} failed with return code list: \[(?P<codes>[\d, -]{1,400})\]\W{0,8}")
+"""What SkyPilot says: the status of each node's task."""
 _UNIT = lazy(r"\s*Main PID: \d{1,10}(?: \([^)]{1,60}\))? \(code=exited, status=(?P<code>\d{1,3})(?:/\w{1,20})?\)\s*")
 _STATE = lazy(r"\s*(?:exited|dead) (?P<code>\d{1,3})(?: (?:OOMKilled=)?(?:true|false))?\s*")
 _ABOUT_OTHERS = lazy(r"\b(?:if|when|expected?|should|non-?zero|pip|git|wget|curl|conda|make|npm|retry\w*|warning)\b")
 _LONGEST = 400
-_ASKED = lazy(r".{1,200}[$#%>] ?echo \$\?\s*")
+_ASKED = lazy(r".{0,200}[$#%>] ?echo \$\?\s*")
 _ANSWER = lazy(r"\s*(?P<code>\d{1,3})\s*")
 _LOGS = frozenset({"training-log", "slurm-log"})
 """Kinds in which a prompt follows what a program printed; in a session it may follow any command."""
@@ -50,6 +54,7 @@ class ReportedStatus:
 
     speaker = "status"
     triggers = (
+        "eturn code list: [", "# Ended (code ",
         "xit status", "xit code", "xit_code", "xit_status", "xit-code", "eturn code", "XIT_CODE",
         "XITCODE", "XIT_STATUS", "EXIT=", "RC=", "RET=", "STATUS=",
         "exited with code", "exit=", "rc=", "ret=", "exit:", "exit ", "returncode", "(code=exited, status=", "exited ",
@@ -61,6 +66,10 @@ class ReportedStatus:
         """Yield one event a line that tells a status."""
         for record in records:
             text = record.text.rstrip()
+            if told := _LIST.fullmatch(text):
+                codes = [int(code) for code in told["codes"].replace(",", " ").split()]
+                yield quote("status", "reported", [record], context, {"exit_code": next(filter(None, codes), 0)})
+                continue
             part = _PART.search(text)
             short = part is None and len(text) <= _LONGEST
             forms = (_UNIT, _WHOLE, _STATE) if short else ()

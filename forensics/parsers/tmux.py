@@ -66,6 +66,8 @@ _FORMS = (
 )
 _ROW = lazy(r"(?P<session>[\w@%+-]{1,100}) (?P<dead>[01]) (?P<status>\d{0,3}) (?P<signal>\d{0,2}|[A-Z]{2,8})\s*")
 _BARE_ROW = lazy(r"(?P<session>[\w@%+-]{1,100}) (?P<dead>[01])(?: (?P<status>\d{1,3}))?(?P<signal>)\s*")
+_TOLD = lazy(r"(?:tmux )?(?:has-session|ls|list-sessions|attach|capture-pane|send-keys)(?: [\w@%.:=-]{1,100}){0,4}: ")
+"""What somebody's watchdog, which puts a time before each line, says that it asked tmux."""
 _CAPTURE = "tmux-capture"
 _LONGEST = 600
 
@@ -118,6 +120,8 @@ class Tmux:
                 continue
             if record.level is not None or len(text) > _LONGEST:
                 continue
+            if record.time is not None and (told := _TOLD.match(text)):
+                text = text[told.end() :]
             for kind, pattern in _FORMS:
                 if match := pattern.fullmatch(text):
                     yield _event(kind, match, record, context)

@@ -55,7 +55,7 @@ _SLURM_WORDS = ("slurmstepd: ", "srun: ", "sbatch: ", "salloc: ")
 _EXIT_NAME = lazy(
     r"(?:^|[^a-z])(?:(?:exit|ret(?:urn)?|err)?[_-]?(?:code|status)|exit|rc|ret|ec|errno)(?:[^a-z]|$)", re.IGNORECASE
 )
-_EXIT = lazy_bytes(rb"\s*(?:[A-Za-z_ ]{1,20}[:= ]\s{0,3})?-?\d{1,3}\s*")
+_EXIT = lazy_bytes(rb"\s*(?:[A-Za-z_ ]{1,20}[:= ]\s{0,3}|[^\n]{0,120}[$#%>] ?echo \$\?\s{0,3}\n)?-?\d{1,3}\s*")
 _DOCUMENT = lazy(
     r"(?:README|CHANGE(?:LOG|S)|CONTRIBUTING|LICEN[CS]E|NOTICE|AUTHORS|SECURITY|CODE_OF_CONDUCT|MODEL_CARD|INSTALL)"
     r"(?:[-_.][\w-]{1,20})?(?:\.(?:md|markdown|rst|txt))?",
@@ -90,8 +90,8 @@ _PROGRESS = lazy(
 _TALK = lazy(
     r"^\w*Error\b|CUDA|cuda:\d|[Tt]orch|[Ll]oading|Training|Saving|Killed|Segmentation fault|\bsamples\b|seq_len|batch"
 )
-_SHORT = 32
-"""Bytes of a file that holds a status and nothing else."""
+_SHORT = 160
+"""Bytes of a file that holds a status and nothing else, but for the question to the shell."""
 _WIDE = 400
 """Characters of a line that tell whether it is a program's."""
 

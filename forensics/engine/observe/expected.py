@@ -24,6 +24,8 @@ PANES = frozenset({"tmux-capture", "transcript"})
 """Kinds of source that show what a terminal showed."""
 _TRAINS = lazy(r"train|finetun", re.IGNORECASE)
 _NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
+_JOB_OUTPUT = lazy(r"\.[oe]\d{3,18}$|^(?:slurm|pbs|lsf)[-_.]\d{3,18}\.\w{3}$")
+"""How a batch system names the output of a job."""
 _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
 _STALE_S = 600.0
 _LAST = 40
@@ -49,7 +51,8 @@ def observe(seen: Seen) -> Iterator[Event]:
         seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS} - later - own
     seen.older |= _rivals(seen) | _stages_before(seen)
     asked = [(item, _looked_for(seen, item)) for item in gone]
-    seen.older |= _of_former_jobs(seen, [event for _, events in asked for event in events])
+    outputs = (e for e in seen.said("shell", "no-such-file") if _JOB_OUTPUT.search(base(e.fields.get("missing_path"))))
+    seen.older |= _of_former_jobs(seen, [*outputs, *(event for _, events in asked for event in events)])
     silent = speaking(seen).isdisjoint(log.path for log in seen.logs())
     for item, looked_for in asked:
         if silent or item.nearest or looked_for:

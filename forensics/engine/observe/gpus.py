@@ -8,6 +8,7 @@ from statistics import median
 
 from forensics import timeline
 from forensics.engine.observe.observed import observed
+from forensics.engine.outcome import outcome
 from forensics.engine.running import RHYTHM
 from forensics.engine.seen import Seen
 from forensics.model import Event, Value
@@ -22,6 +23,8 @@ SLOW_CLOCK = 0.8
 """Share of the others' clock; boost clocks of sound cards of one kind differ by a few per cent."""
 UNUSED = "GPU available but not used"
 """Lightning's warning, from 1.0 on: alone it may be meant so."""
+_MANY_LOOKS, _UNUSED_S = 4, 1800.0
+"""Looks at empty GPUs, and seconds between the first and the last, from which on no start of a job takes that long."""
 _GONE_S = 600.0
 """Seconds without a word from which on empty GPUs are no pause."""
 BUSY_OTHERS = 90
@@ -29,7 +32,7 @@ BUSY_OTHERS = 90
 
 
 def observe(seen: Seen) -> Iterator[Event]:
-    """Yield `slow-gpu` and `lagging-gpu` of a series of snapshots, `all-idle` and `gpu-unused` of the last."""
+    """Yield `slow-gpu` and `lagging-gpu` of a series of snapshots, `all-idle` and its like of the last."""
     yield from _stands_out(seen)
     yield from _all_idle(seen)
 
@@ -105,8 +108,21 @@ def _all_idle(seen: Seen) -> Iterator[Event]:
         text = "the program says that it does not use the GPU, and the GPU does nothing"
         yield observed(said.place, "gpu-unused", text, fields, (last.place,), said.time)
     text = f"all {len(used)} GPUs are idle and empty"
-    kind = "left-empty" if _long_after(seen, last) else "all-idle"
+    kind = "left-empty" if _long_after(seen, last) else "never-used" if _never_used(seen, looks) else "all-idle"
     yield observed(last.place, kind, text, fields, also, last.time)
+
+
+def _never_used(seen: Seen, looks: Sequence[Event]) -> bool:
+    """Tell whether a job runs, for all that the scheduler knows, on GPUs that are empty whenever somebody looks."""
+    times = [look.time for look in looks if look.time is not None]
+    if len(times) < _MANY_LOOKS or len(times) < len(looks) or times[-1] - times[0] < _UNUSED_S:
+        return False
+    return (
+        not seen.current_steps()
+        and all(map(empty, looks))
+        and not any(map(any, map(loads, looks)))
+        and outcome(seen).running
+    )
 
 
 def _long_after(seen: Seen, look: Event) -> bool:

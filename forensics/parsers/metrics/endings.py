@@ -3,7 +3,7 @@
 A `weak` ending proves little alone: a bare `done` may close any part of a program, and
 wandb prints its summary after a crash too. Source: transformers, Lightning, torchrun,
 Megatron-LM, fairseq, torchtitan, axolotl, ultralytics, detectron2, DeiT, Caffe, CatBoost,
-uvicorn (vLLM, SGLang), wandb, timm, Determined, Ray.
+uvicorn (vLLM, SGLang), wandb, timm, Determined, Ray, SageMaker, MaxText.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TRIGGERS = (
     "train_runtime", "train metrics", "Trainer.fit` stopped", "exits successfully", "xiting program",
     "wandb: Run summary", "wandb: Synced", "arly stopping", "Signaling Trainer to stop", "eached max",
     "eached the max", "max_steps", "xperiment ", "ll done", "DONE", "Done", "done", "Job succeeded",
-    "' succeeded",
+    "' succeeded", "raining SUCCESS",
     "results aggregated", " TERMINATED", "raining of ", "the tuning loop", "zero exit code", "*** Best metric",
     "Best metric: ", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ", "restart_count=",
     "will restart worker group", "Restarting worker group", "ttempt ",
@@ -74,6 +74,8 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (lazy(r"^(?:INFO [\d-]{8,10} [\d:,]{8,12} launch\.py:\d+\] )?Local processes completed\.?\s*$"), "paddle"),
     (lazy(r"\bLAUNCH INFO \S{1,12} \S{1,14} Pod completed\b|^Pod completed$"), "paddle"),
     (lazy(r"\bexited successfully with a zero exit code\b"), "determined"),
+    (lazy(r"\bReporting training SUCCESS\s*$"), "sagemaker"),
+    (lazy(r"\bTrain loop finished at step \d"), "maxtext"),
     (lazy(r"\bProcess finished with exit code 0\b"), "process"),
 )
 _WEAK: tuple[tuple[re.Pattern[str], str], ...] = (

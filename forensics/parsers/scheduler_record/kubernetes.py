@@ -138,9 +138,10 @@ def _described(found: _Description, lines: Sequence[str], context: Context) -> I
         yield tell("pod-state", lines, *found.reason_at, fields, context)
     yield from _at_work(found, lines, context)
     done = {name for name, state in found.states if not state.earlier and state.fields.get("exit_code") == 0}
+    running = {name for name, state in found.states if not state.earlier and state.phase.startswith("Running")}
     for name, state in found.states[:_MOST]:
-        if state.earlier and name in done:
-            continue  # it was started anew, and came to a good end
+        if state.earlier and (name in done or (name in running and state.fields.get("exit_code") == 0)):
+            continue  # it was started anew, and came to a good end, or had come to one before
         # Beside a container that has GPUs, one without any is a sidecar: what ends it is not what ends the training.
         if not found.with_gpu or name in found.with_gpu:
             yield from _container(name, found.limits.get(name), state, pod, lines, context)
@@ -152,11 +153,13 @@ def _at_work(found: _Description, lines: Sequence[str], context: Context) -> Ite
     if found.pod.get("status") != "Running" or not running or not found.looks:
         return
     counts = [look.get("restartcount", "") for look in found.looks.values()]
+    # Of the last restart it is told how the container before it ended; whose own end that was, it was no fault.
+    well = sum(state.earlier and state.fields.get("exit_code") == 0 for _, state in found.states)
     fields: dict[str, Value] = {
         "pod": found.pod.get("name"),
         "phase": "Running",
         "ready": all(look.get("ready") == "True" for look in found.looks.values()),
-        "restarts": sum(map(int, counts)) if all(c.isdecimal() and len(c) < 9 for c in counts) else None,
+        "restarts": sum(map(int, counts)) - well if all(c.isdecimal() and len(c) < 9 for c in counts) else None,
     }
     yield tell("pod-listed", lines, running[0].first, running[0].first, fields, context)
 
