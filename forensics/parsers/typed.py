@@ -28,27 +28,9 @@ _RUNNERS = lazy(
     r"python[\d.]*|torchrun|accelerate|deepspeed|s?run|mpirun|mpiexec|horovodrun|(?:ba|z|k)?sh", re.IGNORECASE
 )
 _VERBS = frozenset({"train", "fit", "finetune", "fine-tune", "pretrain", "sft", "run", "launch"})
-_LOOKERS = frozenset(
-    (
-        "awk",
-        "cat",
-        "cd",
-        "cp",
-        "curl",
-        "echo",
-        "git",
-        "grep",
-        "head",
-        "less",
-        "ls",
-        "mkdir",
-        "more",
-        "mv",
-        "nano",
-        "pip",
-    )
-    + ("rm", "rsync", "scp", "screen", "sed", "ssh", "tail", "tmux", "vi", "vim", "wc", "wget")
-)
+_LOOKERS = frozenset({"awk", "cat", "cd", "cp", "curl", "echo", "git", "grep", "head", "less", "ls", "mkdir", "more",
+                      "mv", "nano", "pip", "rm", "rsync", "scp", "screen", "sed", "ssh", "tail", "tmux", "vi", "vim", "wc",
+                      "wget"})  # fmt: skip
 _SCRIPTS = (".py", ".sh")
 _LONGEST = 4000
 
@@ -86,6 +68,7 @@ class Typed:
             for before in ("$ ", "# ", "+ ")
             for program in ("python", "torchrun", "accelerate launch", "deepspeed ", "srun ", "mpirun ", "bash ")
         ),
+        *("CUDA_VISIBLE_DEVICES=", "nohup "),
         *("!python", "!torchrun", "!accelerate launch", "!deepspeed ", "!bash "),
     )
     follow = 0

@@ -196,3 +196,70 @@ def test_a_loop_over_seeds_is_judged_by_its_last_run(second: str, verdict: str) 
     """The first run's good end says nothing of a second one that raised before it trained."""
     log = LOOP.format(seed=11) + ENDED + LOOP.format(seed=12) + second
     assert analyze_files({"nightly.log": log.encode()}, rulebook()).verdict == verdict
+
+
+PORT = (
+    "[E socket.cpp:435] [c10d] The server socket has failed to listen on any local network address.\n"
+    "RuntimeError: The server socket has failed to listen on any local network address. The server socket has failed "
+    "to bind to [::]:29500 (errno: 98 - Address already in use).\n"
+)
+REFUSED_FLAG = "usage: train.py [-h] [--lr LR]\ntrain.py: error: unrecognized arguments: --local-rank=1\n"
+MISSING = "ModuleNotFoundError: No module named 'torch_geometric'\n"
+SYMBOL = RAISED.format(error="OSError: /usr/lib/_version_cuda.so: undefined symbol: _ZN3c106detail23torchInternal")
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "first", "second", "found"),
+    [
+        ("dist.log", "+ torchrun --master-port {} train.py\n", PORT, REFUSED_FLAG, "setup.cli-args"),
+        ("session.log", "$ python3 gait.py fit --seed {}\n", MISSING, SYMBOL, "setup.abi-mismatch"),
+        ("cell.txt", "$ rave train --batch {}\n", steps(1, 40) + OOM, SYMBOL, "setup.abi-mismatch"),
+        ("cell.txt", "$ rave train --batch {}\n", steps(1, 40) + "^C\n", OOM, "memory.gpu-oom"),
+        ("nb.log", "!python train.py --batch {}\n", OOM, DONE, None),
+    ],
+    ids=["traced", "typed", "a program of its own", "interrupted", "a notebook"],
+)
+def test_a_program_that_is_started_again_failed_before(
+    name: str, before: str, first: str, second: str, found: str | None
+) -> None:
+    """What ended the last start counts: the one before was answered by starting it again."""
+    log = before.format(1) + first + before.format(2) + second
+    assert root(analyze_files({name: log.encode()}, rulebook())) == found
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "",
+        "$ python3 train.py --batch 2\n",
+        "$ tail -n 3 train.log\nsome line\n",
+        "$ python3 eval.py\nno checkpoint yet\n",
+    ],
+    ids=["nothing", "nothing said", "a look", "another program"],
+)
+def test_a_fault_below_which_nothing_was_tried_again_is_of_the_last_try(again: str) -> None:
+    """A look at the log, another program, and a start of which nothing is shown are no answer to it."""
+    log = "$ python3 train.py --batch 4\n" + steps(1, 20) + OOM + again
+    assert root(analyze_files({"session.log": log.encode()}, rulebook())) == "memory.gpu-oom"
+
+
+def test_two_nodes_of_one_run_in_one_log_are_no_two_tries() -> None:
+    """What stands below was written before what stands above: somebody put two logs together."""
+    node = "+ torchrun train.py\n" + "".join(f"2026-11-29 12:0{n}:00 INFO loading shard {n}\n" for n in range(5))
+    log = node + OOM + node + "2026-11-29 12:06:00 INFO waiting for the others\n"
+    assert root(analyze_files({"all.log": log.encode()}, rulebook())) == "memory.gpu-oom"
+
+
+@pytest.mark.parametrize(("number", "found"), [(48102, "capture.log-missing"), (48300, "memory.gpu-oom")])
+def test_the_output_of_an_earlier_job_tells_nothing_of_one_whose_output_somebody_missed(
+    number: int, found: str
+) -> None:
+    """Job 48211 left no output where somebody looked for it; that of a later job would tell of itself."""
+    terminal = (
+        "ml@login1:~$ tail -100 /scratch/logs/moco.o48211\n"
+        "tail: cannot open '/scratch/logs/moco.o48211' for reading: No such file or directory\n"
+    )
+    mail = "Unable to copy file 48211.pbs01.OU to /scratch/logs/moco.o48211\n>>> error from copy\n"
+    files = {f"moco.o{number}": steps(1, 40) + OOM, "terminal.txt": terminal, "mail.txt": mail}
+    report = analyze_files({name: text.encode() for name, text in files.items()}, rulebook())
+    assert root(report) == found

@@ -110,6 +110,33 @@ def test_a_pod_must_be_ready_and_not_have_been_started_anew_since_the_log_began(
     assert report(table(PODS, "Pending")).verdict == "unknown"
 
 
+RESTARTED = """Name:             vllm-0
+Namespace:        llm
+Status:           Running
+Containers:
+  vllm:
+    State:          Running
+      Started:      Tue, 08 Oct 2024 11:01:55 +0000
+    Last State:     Terminated
+      Reason:       {reason}
+      Exit Code:    {code}
+    Ready:          True
+    Restart Count:  {restarts}
+"""
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "restarts", "verdict"),
+    [("Completed", 0, 1, "healthy"), ("Completed", 0, 4, "unknown"), ("Error", 1, 1, "unknown")],
+)
+def test_a_pod_that_was_started_anew_after_a_good_end_runs_well(
+    reason: str, code: int, restarts: int, verdict: str
+) -> None:
+    """Whichever of the two the log is of; of more restarts, and of one after a fault, nobody knows."""
+    rows = RESTARTED.format(reason=reason, code=code, restarts=restarts)
+    assert analyse(vllm_log=SERVES, describe_txt=rows).verdict == verdict
+
+
 def test_only_a_log_that_ends_in_answers_is_of_a_server_at_work() -> None:
     """Not one of a training, which may hang, nor one in which the last answer was an error or the program raised."""
     rows = table(COMPOSE, "Up 23 minutes (healthy)")

@@ -32,6 +32,8 @@ def parse(data: bytes) -> list[Event]:
         (b'{"exit_code": null, "signal": 11}', -11, 11),
         (b'{"returncode": -15}', -15, 15),
         (b"0\n\0\0\0", 0, None),
+        (b"$ echo $?\n0\n", 0, None),
+        (b"ml@gpu3:~/runs$ echo $?\n137\n", 137, 9),
     ],
 )
 def test_a_status_is_read_with_the_signal_in_it(data: bytes, code: int, signal: int | None) -> None:
@@ -47,7 +49,7 @@ def test_the_line_of_the_status_is_cited() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\n", b"done", b"999", b"{}", b'{"exit_code": true}', b"[1]", b"12 13", b"\xff\xfe"]
+    "data", [b"", b"\n", b"done", b"999", b"{}", b'{"exit_code": true}', b"[1]", b"12 13", b"\xff\xfe", b"$ echo $?\n"]
 )
 def test_what_is_no_status_gives_nothing(data: bytes) -> None:
     """Words, other JSON, a number that no status can be."""

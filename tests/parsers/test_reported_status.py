@@ -38,6 +38,11 @@ def status(line: str, after: str = "") -> int | None:
         ),
         ("ERROR:composer.cli.launcher:Global rank 5 (PID 48105) exited with code -6", -6),
         ("  Exit code:    1", 1),
+        ("ERROR: Job 3 failed with return code list: [137, 1]", 137),
+        ("ERROR: Job 3 failed with return code list: [0, 1]", 1),
+        ("# Ended (code 255) at Thu Mar 25 22:47:04 CST 2021, elapsed time 411 seconds", 255),
+        ("ml@gpu3:~$ echo $?\n1", 1),
+        ("$ echo $?\n0", 0),
     ],
 )
 def test_launchers_and_wrappers_tell_the_status(line: str, code: int) -> None:

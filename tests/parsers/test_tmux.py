@@ -56,6 +56,19 @@ def test_every_refusal_and_ending_has_its_kind(line: str, kind: str, facts: dict
 
 
 @pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("2025-05-19 22:31:00 has-session sft_lora: can't find session: sft_lora", "cant-find"),
+        ("2025-05-19T22:31:00Z tmux ls: no server running on /tmp/tmux-0/default", "no-server"),
+    ],
+)
+def test_a_watchdog_quotes_what_tmux_answered(line: str, kind: str) -> None:
+    """Behind the time at which it asked, and what."""
+    assert one(PARSER, line).kind == kind
+    assert parse(PARSER, line.partition(" ")[2].replace("22:31:00 ", "")) == [], "somebody's words, at no time"
+
+
+@pytest.mark.parametrize(
     ("state", "code", "signal"),
     [
         ("status 137", 137, None),

@@ -88,6 +88,8 @@ def test_a_log_that_begins_with_a_record_is_still_a_log(opening: str) -> None:
         ("exit_code", "137\n", "exit-code"),
         ("train.rc", "0", "exit-code"),
         ("exit_code", "two words\n", "text"),
+        ("exit.txt", "ml@gpu3:~/runs$ echo $?\n0\n", "exit-code"),
+        ("exit.txt", "ml@gpu3:~/runs$ ls\n0\n", "transcript"),
         ("steps.txt", "137\n", "text"),
         ("pane.txt", "some words\nand more\n", "tmux-capture"),
         ("launch.sh", "cd /root && python3 train.py", "launch-script"),
