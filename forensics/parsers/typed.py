@@ -29,8 +29,8 @@ _RUNNERS = lazy(
 )
 _VERBS = frozenset({"train", "fit", "finetune", "fine-tune", "pretrain", "sft", "run", "launch"})
 _LOOKERS = frozenset({"awk", "cat", "cd", "cp", "curl", "echo", "git", "grep", "head", "less", "ls", "mkdir", "more",
-                      "mv", "nano", "pip", "rm", "rsync", "scp", "screen", "sed", "ssh", "tail", "tmux", "vi", "vim", "wc",
-                      "wget"})  # fmt: skip
+                      "mv", "nano", "pip", "rm", "rsync", "scp", "screen", "sed", "ssh", "tail", "tmux", "vi", "vim",
+                      "wc", "wget"})  # fmt: skip
 _SCRIPTS = (".py", ".sh")
 _LONGEST = 4000
 
