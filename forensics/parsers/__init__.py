@@ -7,6 +7,7 @@ has it. Progress markers come last and share lines with anyone.
 from forensics.model import FileParser, LineParser
 from forensics.parsers import (
     c10d,
+    cuda_error,
     device_assert,
     dynamo,
     exit_status,
@@ -57,6 +58,7 @@ LINE_PARSERS: tuple[LineParser, ...] = (
     python_warning.PARSER,
     python_exception.PARSER,
     nvidia_smi.ERRORS,
+    cuda_error.PARSER,
     typed.PARSER,
     metrics.LIFE,
     metrics.SETTINGS,

@@ -70,7 +70,7 @@ _LOOK = lazy(r"[$#>%] ?(?:sudo )?(?:date|ls|stat|find|df|du|ps|free|sacct|squeue
 """A prompt and a command that looks at something."""
 _SHEBANG = lazy(r"#!.{0,60}\b(?:bash|sh|zsh|ksh|dash)\b")
 _BATCH = lazy(r"^#(?:SBATCH|PBS|BSUB) -", re.MULTILINE)
-_LSF = "# LSBATCH: User input"
+_LSF, _REPORT = "# LSBATCH: User input", "was submitted from host <"
 _SCRIPT_NAME = (".sh", ".sbatch", ".slurm", ".bash", ".zsh", ".ksh", ".pbs", ".lsf", ".sub")
 _COMMAND = lazy(
     r"(?:\w+=\S+ )*(?:exec |nohup |time |sudo )*(?:python3?|torchrun|srun|sbatch|accelerate|deepspeed|mpirun|tmux|"
@@ -168,7 +168,9 @@ def _told(base: str, text: str, lines: Sequence[str], closing: str) -> str:
         return "launch-script"
     prompts = sum(PROMPT.match(line) is not None for line in lines)
     # LSF's report of a job holds its script, and then what it said.
-    batch = _BATCH.search(text[:_CLOSING]) is not None and not (_LOG_NAME.search(base) and _LSF in text)
+    batch = _BATCH.search(text[:_CLOSING]) is not None and not (
+        _LSF in text and (_REPORT in text or _LOG_NAME.search(base))
+    )
     if _SHEBANG.match(text) or batch or (base.endswith(_SCRIPT_NAME) and not prompts):
         return "launch-script"
     if prompts and _is_session(lines, prompts):

@@ -14,7 +14,7 @@ from forensics.sources.span import Span, span
 from forensics.text.lazy import lazy
 
 _TOGETHER = lazy(
-    r"(?:global_?|local_?)?(?:rank|node|host|worker|gpu(?![_=-]?\d{4})|proc|task|pod|machine|server|nid|compute)"
+    r"(?:global_?|local_?)?(?:rank|node|host|worker(?:log\.)?|gpu(?![_=-]?\d{4})|proc|task|pod|machine|server|nid|compute)"
     r"[_=-]?\[?\d+\]?(?!\.\d)"
     r"|(?<![a-z])(?:cn|gn|dgx|hgx)-?\d+|(?<![a-z])gpu-[a-z]\d+",
     re.IGNORECASE,

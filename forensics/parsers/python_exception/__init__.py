@@ -29,7 +29,8 @@ from forensics.parsers.python_exception.wrapping import DURING, HEADER, QUOTED, 
 from forensics.text.frames import innermost
 from forensics.text.lazy import lazy
 
-_TYPE = r"(?:[A-Za-z_]\w*(?:\.|::))*[A-Z_]\w*"
+_TYPE = r"(?:(?:[A-Za-z_]\w*(?:\.|::))*[A-Z_]\w*|(?:[a-z_]\w*\.){1,8}(?:\w{0,20}error|timeout))"
+"""A class, with its module; some that are written in C have a small letter: `cv2.error`, `socket.gaierror`."""
 _CLOSING = lazy(rf"(?P<type>{_TYPE})(?:: ?(?P<text>.*))?$", re.DOTALL)
 _BARE = lazy(
     r"(?P<type>(?:[A-Za-z_]\w*\.)*(?:[A-Z_]\w*(?:Error|Exception|Interrupt|Failed|Failure|Timeout|Exit|Hit)"
