@@ -12,12 +12,15 @@ from forensics.engine.progress import Progress
 from forensics.engine.seen import Seen
 from forensics.model import Event, Value
 from forensics.text.frames import in_helper
+from forensics.text.lazy import lazy
 
 RECOVERED_AFTER = 2
 """Progress records of the same rank after a fault that make it a recovered one."""
 OTHERS_WENT_ON = 5
 """Progress records of the other ranks after a fault of one that reports none: they could not go on without it."""
 _ANSWERED = {"nfs": "nfs-ok"}
+_POOL = lazy(r"\bin _process_worker\n\s+initializer\(")
+"""Where the function raised with which each process of a pool begins."""
 
 
 def answers_of(seen: Seen) -> dict[tuple[str, str, Value], int]:
@@ -69,6 +72,8 @@ def recovered(event: Event, progress: Progress, ends: Mapping[str, Collection[in
         return True  # its file has no progress to recover by: the log says that the training went on without it
     if of_a_helper(event) and _had_ended(event, end):
         return True
+    if event.speaker == "exception" and _POOL.search(str(event.fields.get("frames") or "")) and end.finished is None:
+        return False  # the pool is broken for good, though bars count what it gives back at once
     if event.speaker == "exception" and end.proven and not progress.trains(event.path):
         return True  # a report beside the log, of what the run survived
     done = ends.get(event.path, ())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from forensics.engine.outcome import is_end
@@ -56,24 +56,38 @@ def last_starts(seen: Seen) -> dict[str, int]:
 
 
 def _started_again(seen: Seen) -> dict[str, int]:
-    """Return the line of each source at which a program was started for the last time, after it had failed before."""
-    typed: dict[tuple[str, int | None, str | None, str], list[int]] = defaultdict(list)
-    for event in seen.ever_said("host", "command"):
-        if program := program_of(event.message):
-            typed[event.path, event.rank, event.host, program].append(event.line)
-    again = {key: lines for key, lines in typed.items() if len(lines) > 1}
-    found: dict[str, int] = {}
-    if not again:
-        return found
+    """Return the line of each source at which a program was started once more that had failed, with words below it.
+
+    Or at which a banner says so.
+    """
     faults = _lines(e for e in seen.events if e.speaker in _FAULTS)
-    last = {path: lines[-1] for path, lines in _lines(e for e in seen.events if e.kind != "command").items()}
-    for (path, *_), lines in again.items():
-        for before, line in reversed(list(pairwise(sorted(lines)))):
-            failed = bisect_left(faults[path], before) < bisect_left(faults[path], line)
-            if failed and line < last.get(path, 0) and not _goes_back(seen, path, line):
-                found[path] = max(found.get(path, 0), line)
-                break
+    said = {path: lines[-1] for path, lines in _lines(e for e in seen.events if e.kind != "command").items()}
+    found: dict[str, int] = {}
+    for path, line in _shown_again(seen, faults):
+        if line < said.get(path, 0) and not _goes_back(seen, path, line):
+            found[path] = max(found.get(path, 0), line)
+    trained = _lines(seen.steps)
+    for event in seen.ever_said("progress", "attempt"):
+        lines = faults[event.path]
+        below = max((*lines[-1:], *trained[event.path][-1:]), default=0)
+        if event.fields.get("banner") and lines and lines[0] < event.line < below:
+            found[event.path] = max(found.get(event.path, 0), event.line)
     return found
+
+
+def _shown_again(seen: Seen, faults: dict[str, list[int]]) -> Iterator[tuple[str, int]]:
+    """Yield where a command was given once more, after what it had said itself was of a fault."""
+    typed: dict[tuple[str, int | None, str | None], list[tuple[int, str]]] = defaultdict(list)
+    for event in seen.ever_said("host", "command"):
+        typed[event.path, event.rank, event.host].append((event.line, program_of(event.message)))
+    for (path, *_), given in typed.items():
+        failed: set[str] = set()
+        for (line, program), (after, _) in pairwise((*sorted(given), (1 << 62, ""))):
+            if program and program in failed:
+                yield path, line
+            own = faults[path]
+            if program and bisect_left(own, line) < bisect_left(own, after):
+                failed.add(program)
 
 
 def _goes_back(seen: Seen, path: str, line: int) -> bool:

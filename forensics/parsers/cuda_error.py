@@ -92,7 +92,8 @@ _MESSAGE = f"(?P<what>{'|'.join(map(re.escape, _KINDS))})"
 _MARK = (
     r"(?:\b(?:CUDA|HIP|Cuda)(?: [Kk]ernel| [Rr]untime| [Dd]river)? (?:[Ee]rror|[Ff]ailure|[Ff]ailed)(?: with error)?"
     r"(?: ?\([^()]{1,200}\)| \d{1,4})?(?: ?:|,)? "
-    r"|\b[Cc](?:uda|UDA) execution failed with error \d{1,4} |\bGPUassert: |\b(?:cuda|hip)Error\w{3,40}: |\bcudaError_t \d{1,4} : \""
+    r"|\b[Cc](?:uda|UDA) execution failed with error \d{1,4} "
+    r"|\bGPUassert: |\b(?:cuda|hip)Error\w{3,40}: |\bcudaError_t \d{1,4} : \""
     r"|\bError (?=[^\n]{4,120} at line \d{1,6} in file )"
     r"|(?:\bCheck failed: .{1,60}? == )?\bcudaSuccess(?: \|\| e == \w{1,40})?(?: \(\d{1,4} vs\. 0\))?:? {1,2}"
     r"(?:CUDA: )?"
@@ -106,7 +107,7 @@ _NAMED = lazy(r"\bCUDA_ERROR_(?P<name>[A-Z_]{3,40}): ")
 _STATUS = lazy(
     r"(?:\bcu(?:blas|dnn|sparse|solver|fft|rand)Status_t \d{1,4} : \""
     r"|(?:\bCheck failed: .{1,60}? )?== CU[A-Z]{2,8}_STATUS_SUCCESS \(\d{1,4} vs\. \d\) {1,2}"
-    r"|\bcu(?:BLAS|DNN|SPARSE|SOLVER|FFT) [Ee]rror:? )(?P<status>CU[A-Z]{2,8}_STATUS_[A-Z_]{3,60})"
+    r"|\bcuDNN Error: )(?P<status>CU[A-Z]{2,8}_STATUS_[A-Z_]{3,60})"
 )
 _SEVERE = frozenset({None, "error", "critical"})
 _LONGEST = 2000

@@ -4,7 +4,7 @@
     + torchrun --nproc_per_node=8 train.py
     !python train.py                                  (a cell of a notebook)
 
-Event `command`, as in a session, for lines that start a program which may train.
+Event `command`, as in a session, for lines that start a program.
 """
 
 from __future__ import annotations
@@ -27,35 +27,38 @@ _BEFORE = frozenset({"sudo", "nohup", "time", "exec", "env", "setsid"})
 _RUNNERS = lazy(
     r"python[\d.]*|torchrun|accelerate|deepspeed|s?run|mpirun|mpiexec|horovodrun|(?:ba|z|k)?sh", re.IGNORECASE
 )
-_VERBS = frozenset({"train", "fit", "finetune", "fine-tune", "pretrain", "sft", "run", "launch"})
 _LOOKERS = frozenset({"awk", "cat", "cd", "cp", "curl", "echo", "git", "grep", "head", "less", "ls", "mkdir", "more",
                       "mv", "nano", "pip", "rm", "rsync", "scp", "screen", "sed", "ssh", "tail", "tmux", "vi", "vim",
                       "wc", "wget"})  # fmt: skip
 _SCRIPTS = (".py", ".sh")
+_JOINED = lazy(r" ?(?:&&|\|\||;) ?")
 _LONGEST = 4000
 
 
 def program_of(line: str) -> str:
-    """Return which program a shown command starts: its script, module or first two words; empty if none that trains."""
+    """Return which program a shown command starts: its script, module or first two words; empty if it only looks.
+
+    Of several commands that are joined, the last one that starts something.
+    """
     shown = _SHOWN.match(line) if len(line) <= _LONGEST else None
-    return _started(shown["command"].split()) if shown else ""
+    if shown is None:
+        return ""
+    started = (_started(command.split()) for command in _JOINED.split(shown["command"]))
+    return next(filter(None, reversed(list(started))), "")
 
 
 def _started(words: list[str]) -> str:
     while words and (words[0] in _BEFORE or _ASSIGNMENT.fullmatch(words[0])):
         words = words[1:]
-    if not words:
-        return ""
-    first, verb = basename(words[0]), words[1] if len(words) > 1 else ""
-    runs = _RUNNERS.fullmatch(first) is not None or first.endswith(_SCRIPTS)
-    if first in _LOOKERS or not (runs or verb in _VERBS or "train" in first):
+    first = basename(words[0]) if words else ""
+    if not words or first in _LOOKERS:
         return ""
     script = next((word for word in words if word.endswith(_SCRIPTS)), "")
     if not script and "-m" in words[:-1]:
         script = words[len(words) - words[::-1].index("-m")]
     if not script and _RUNNERS.fullmatch(first):
         return ""
-    return basename(script) or f"{first} {verb}".strip()
+    return basename(script) or " ".join((first, *words[1:2]))
 
 
 class Typed:
@@ -79,7 +82,8 @@ class Typed:
         if context.source.kind == "transcript":
             return
         for record in records:
-            if record.level is None and program_of(record.text):
+            # Further lines of a small log are handed over for other reasons; of a large one they would not be.
+            if record.level is None and any(map(record.text.__contains__, self.triggers)) and program_of(record.text):
                 yield quote("host", "command", [record], context)
 
 

@@ -23,7 +23,7 @@ _CSV_VALUE = lazy(
 )
 _CSV_TIME = lazy(r"20\d\d/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}, ")
 _CSV_NUMBERS = lazy(r"[\d.]+(?:, ?[^,]{1,60})+")
-_DMON = lazy(r"# ?(?:Date +Time +)?gpu\b(?P<rest>.*)")
+_DMON = lazy(r"# ?(?:(?:Date +)?Time +)?gpu\b(?P<rest>.*)")
 _LIST = lazy(r"GPU \d{1,3}: .{1,100}\(UUID: GPU-[^)]+\)")
 _MIG = lazy(r" {2,}MIG .{1,60}\(UUID: MIG-[^)]+\)")
 _TOPO_HEAD = lazy(r"\s*GPU0\b.*(?:CPU Affinity|NUMA|GPU1|NIC0|mlx5_0)")

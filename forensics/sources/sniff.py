@@ -168,9 +168,8 @@ def _told(base: str, text: str, lines: Sequence[str], closing: str) -> str:
         return "launch-script"
     prompts = sum(PROMPT.match(line) is not None for line in lines)
     # LSF's report of a job holds its script, and then what it said.
-    batch = _BATCH.search(text[:_CLOSING]) is not None and not (
-        _LSF in text and (_REPORT in text or _LOG_NAME.search(base))
-    )
+    told = _LSF in text and (_REPORT in text or _LOG_NAME.search(base) is not None)
+    batch = _BATCH.search(text[:_CLOSING]) is not None and not told
     if _SHEBANG.match(text) or batch or (base.endswith(_SCRIPT_NAME) and not prompts):
         return "launch-script"
     if prompts and _is_session(lines, prompts):

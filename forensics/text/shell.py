@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from forensics.text.lazy import lazy
+
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
@@ -29,6 +31,8 @@ MAX_REDIRECTS = 16
 """Redirections that one command keeps, its own before those of what stands around it."""
 MAX_VALUE = 8192
 """Characters of a variable's value that is filled in; a longer one stays as `$NAME`."""
+
+_VARIABLE = lazy(r"\$(\w+)")
 
 
 class Redirect(Struct, frozen=True):
@@ -96,6 +100,12 @@ def statements(script: str, first_line: int = 1, variables: Mapping[str, str] = 
 def commands(script: str, first_line: int = 1, variables: Mapping[str, str] = MappingProxyType({})) -> list[Command]:
     """Return the simple commands of a script in order, as `statements` reads them."""
     return list(statements(script, first_line, variables).commands)
+
+
+def _goes_on(node: Node) -> bool:
+    """Tell whether a word stands right behind another one: the grammar parts `$A/b_$C` at its second sign."""
+    before = node.prev_named_sibling
+    return before is not None and before.end_byte == node.start_byte and (before.text or b"").endswith(b"$")
 
 
 def variables(script: str) -> Mapping[str, str]:
@@ -187,6 +197,8 @@ class _Reader:
                 environment.append((name, known))
             elif child.type in {"file_redirect", "herestring_redirect", "heredoc_redirect"}:
                 own.extend(self._redirect(child))
+            elif words and _goes_on(child):
+                words[-1] = self._rejoined(words[-1] + self._word(child), child)
             elif self._has_room(words, node):
                 words.append(self._word(child))
         self.found.append(
@@ -223,7 +235,7 @@ class _Reader:
             if child.type == "file_descriptor":
                 descriptor = self._text(child)
             elif child.is_named:
-                target = self._word(child)
+                target = self._rejoined(target + self._word(child), child) if _goes_on(child) else self._word(child)
             else:
                 operator = child.type
         both = operator in {"&>", "&>>"}
@@ -248,6 +260,10 @@ class _Reader:
         if node.type == "word":
             return text.replace("\\\n", "").replace("\\", "")
         return text
+
+    def _rejoined(self, word: str, node: Node) -> str:
+        """Return a word whose variable the grammar had cut in two behind its sign."""
+        return _VARIABLE.sub(lambda found: self._filled(found[1], found[0], node), word)
 
     def _filled(self, name: str, text: str, node: Node) -> str:
         """Return a variable's value, or its name where that is not known or would be too long."""

@@ -117,6 +117,18 @@ me@ws3:~$
     assert ["gpu.all-idle" in ids for ids in found] == [False, True]
 
 
+def test_somebody_killed_a_run_that_only_seemed_to_hang() -> None:
+    """The GPU worked, as a query without a header shows, and the log had what came from stderr alone."""
+    script = "nohup python run.py -e 80 &> run.log &\n"
+    session = (
+        "$ nvidia-smi --query-gpu=utilization.gpu,memory.used --format=csv,noheader\n{load} %, 9914 MiB\n"
+        "$ kill -9 88213   # no epoch line for 5 h, hangs?\n"
+    )
+    log = f"nohup: ignoring input\n{STDERR}"
+    found = [root(analyse(go_sh=script, run_log=log, session_txt=session.format(load=load))) for load in (87, 0)]
+    assert found == ["capture.buffered-output", None]
+
+
 LISTED = """me@login:~$ date
 Mon Mar  2 12:10:00 2026
 me@login:~$ ls -l --time-style=full-iso

@@ -228,6 +228,53 @@ def test_a_program_that_is_started_again_failed_before(
 
 
 @pytest.mark.parametrize(
+    "banner",
+    [
+        "=== resubmitted 2026-11-29T09:03, micro_batch_size 2 -> 1 ===\n",
+        "==== attempt 2  Sun Nov 29 21:02:11 CET 2026 ====\n",
+        "--- restarting ---\n",
+        "### Rerun #2 ###\n",
+    ],
+)
+def test_a_banner_between_two_tries_parts_them(banner: str) -> None:
+    """What stands above it was answered; but where nothing is told below it, that is all there is."""
+    log = "==== attempt 1 ====\n" + steps(1, 40) + OOM + banner
+    assert root(analyze_files({"all.log": (log + SYMBOL).encode()}, rulebook())) == "setup.abi-mismatch"
+    assert root(analyze_files({"all.log": log.encode()}, rulebook())) == "memory.gpu-oom"
+
+
+def test_a_step_of_preparation_that_was_mended_is_not_why_training_failed() -> None:
+    """A look at the GPUs stands between them, and was given twice too."""
+    log = (
+        "$ nvidia-smi -L\nGPU 0: NVIDIA H200\n$ eole build_vocab --config a.yaml\n"
+        + RAISED.format(error="FileNotFoundError: [Errno 2] No such file or directory: '/data/vocab/a.src'")
+        + "$ mkdir -p vocab && eole build_vocab --config a.yaml\nSaving vocab to /data/vocab\n"
+        + "$ nvidia-smi -L\nGPU 0: NVIDIA H200\n$ eole train --config a.yaml\n"
+        + SYMBOL
+    )
+    assert root(analyze_files({"session.txt": log.encode()}, rulebook())) == "setup.abi-mismatch"
+
+
+POOL = """Exception in initializer:
+Traceback (most recent call last):
+  File "/usr/lib/python3.11/concurrent/futures/process.py", line 235, in _process_worker
+    initializer(*initargs)
+  File "/w/preprocess.py", line 92, in init_worker
+    model = Vocoder(device=device)
+RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method
+"""
+
+
+def test_bars_of_a_pool_that_is_broken_are_no_sign_of_life() -> None:
+    """Every task comes back at once, with an error of its own, and then the next stage misses its files."""
+    bars = "".join(f"{n * 10}%|{'#' * n}| {n}/10 [00:00<00:00, 1411.22it/s]\n" for n in range(1, 11))
+    missed = RAISED.format(error="FileNotFoundError: [Errno 2] No such file or directory: 'data/f0/a.npy'")
+    log = "$ python preprocess.py\n" + POOL + bars + "$ python train.py\n"
+    for below in ("", missed):
+        assert root(analyze_files({"session.txt": (log + below).encode()}, rulebook())) == "gpu.fork-init"
+
+
+@pytest.mark.parametrize(
     "again",
     [
         "",
@@ -241,6 +288,19 @@ def test_a_fault_below_which_nothing_was_tried_again_is_of_the_last_try(again: s
     """A look at the log, another program, and a start of which nothing is shown are no answer to it."""
     log = "$ python3 train.py --batch 4\n" + steps(1, 20) + OOM + again
     assert root(analyze_files({"session.log": log.encode()}, rulebook())) == "memory.gpu-oom"
+
+
+@pytest.mark.parametrize(("number", "found"), [(54777, "capture.log-missing"), (55300, "memory.gpu-oom")])
+def test_a_log_on_a_disk_that_is_gone_was_not_that_of_the_job_before(number: int, found: str) -> None:
+    """The script names its log by the job, and somebody looked for that of job 55120."""
+    files = {
+        "job.sh": "#!/bin/bash\npython -u tune.py > $SLURM_TMPDIR/train_$SLURM_JOB_ID.log 2>&1\n",
+        "session.txt": "$ ssh gn031 tail /local/train_55120.log\n"
+        "tail: cannot open '/local/train_55120.log' for reading: No such file or directory\n",
+        f"logs/train_{number}.log": steps(1, 40) + OOM,
+    }
+    report = analyze_files({name: text.encode() for name, text in files.items()}, rulebook())
+    assert root(report) == found
 
 
 def test_two_nodes_of_one_run_in_one_log_are_no_two_tries() -> None:

@@ -106,3 +106,13 @@ def looks(hours: int, load: int = 0) -> str:
 def test_gpus_that_are_held_for_hours_and_never_compute(last: str, hours: int, load: int, cause: str | None) -> None:
     """A run that never made a step waits; one that serves waits for requests, as it should."""
     assert root(analyse(train_log=f"loading the data\n{last}\n", nvidia_smi_txt=looks(hours, load))) == cause
+
+
+@pytest.mark.parametrize(("hours", "cause"), [(4, "train.hang"), (0, None)])
+def test_a_monitor_without_dates_shows_it_too(hours: int, cause: str | None) -> None:
+    """`nvidia-smi dmon -o T`."""
+    rows = "".join(
+        f" {9 + n // 60:02d}:{n % 60:02d}:00      0    63     28     0     0 21614\n" for n in range(hours * 60 + 5)
+    )
+    dmon = f"#Time        gpu   pwr  gtemp    sm   mem    fb\n#HH:MM:SS    Idx     W      C     %     %    MB\n{rows}"
+    assert root(analyse(train_log="loading the data\nEpoch: 0\n", dmon_txt=dmon)) == cause

@@ -239,6 +239,16 @@ def test_the_monitors_give_a_snapshot_a_round() -> None:
     assert rounds[0].fields["memory_used_bytes"] == (1024 * MIB, None)
 
 
+def test_a_monitor_may_tell_the_time_of_day_alone() -> None:
+    """`dmon -o T`: no date, so no time, but how long the rounds lie apart is known."""
+    head = "#Time        gpu   pwr  gtemp    sm   mem    fb\n#HH:MM:SS    Idx     W      C     %     %    MB\n"
+    rounds = read(
+        f"{head} 14:08:00      0    63     28     0     0 21614\n 14:12:00      0    63     28     0     0 21614",
+        "dmon",
+    )
+    assert [(e.time, e.fields["clock_s"]) for e in rounds] == [(None, 50880), (None, 51120)]
+
+
 def test_the_process_monitor_lists_processes() -> None:
     """A dash is a GPU without one."""
     first, second = read(

@@ -40,6 +40,12 @@ def test_the_columns_of_sacct_are_cut_at_its_dashes() -> None:
     assert "signal" not in rows[1].fields
 
 
+def test_what_happened_beside_the_job_is_none_of_its_steps() -> None:
+    """In the step "extern" somebody who was on the node by ssh ran out of memory."""
+    rows = parse(SACCT.replace("551200.batch      batch ", "551200.exte+     extern "))
+    assert [e.fields["state"] for e in rows] == ["CANCELLED", "NODE_FAIL", "COMPLETED"]
+
+
 def test_the_last_column_may_be_longer_than_its_dashes() -> None:
     """A list of nodes that was copied from a wider terminal."""
     head = SACCT.strip().split("\n")[:2]

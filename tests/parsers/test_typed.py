@@ -35,31 +35,31 @@ def test_what_is_started_is_told_by_its_script_or_module(line: str, program: str
         ("$ tune run lora_finetune", "tune run"),
         ("user@h:~$ nnUNetv2_train 1 3d_fullres", "nnUNetv2_train 1"),
         ("$ ./run.sh", "run.sh"),
+        ("$ mkdir -p vocab && eole build_vocab --config a.yaml", "eole build_vocab"),
+        ("$ python train.py 2>&1 | tee train.log; echo done", "train.py"),
+        ("$ nvidia-smi -L", "nvidia-smi -L"),
     ],
 )
 def test_a_session_may_start_what_no_list_names(line: str, program: str) -> None:
-    """A command that trains by its name, or by its first argument."""
+    """Any command: whether it failed is for what it says to tell."""
     assert program_of(line) == program
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        "+ true",
-        "$ nvidia-smi -L",
         "$ tail -f train.log",
         "$ grep train run.py",
         "$ cat train.sh",
-        '$ python -c "import torch; print(torch.__version__)"',
+        '$ python -c "import torch"',
         "$ bash",
-        "$ conda install pytorch",
         "$ pip install -e .",
         "# python train.py starts it",
         "step 3 + python 3.11",
         "usage: $ python train.py",
     ],
 )
-def test_what_only_looks_installs_or_explains_starts_nothing(line: str) -> None:
+def test_what_only_looks_or_explains_starts_nothing(line: str) -> None:
     """A comment, a look at a log, an interactive shell."""
     assert program_of(line) == ""
     assert parse(PARSER, line) == []

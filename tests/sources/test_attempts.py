@@ -107,6 +107,7 @@ def test_names_that_grow_are_tries_even_without_times() -> None:
         {"train-gpu-a11.log": BARE, "train-gpu-a12.log": BARE},
         {"0/stdout.log": BARE, "1/stdout.log": BARE, "1/stderr.log": BARE},
         {"log.0": BARE, "log.1": BARE},
+        {"log/workerlog.0": log(10), "log/workerlog.1": quiet(10), "log/workerlog.2": quiet(10)},
         {"0.log": BARE, "1.log": BARE},
         {"job.out": BARE, "job.err": BARE},
         {"slurm-123_0.out": BARE, "slurm-123_1.out": BARE},

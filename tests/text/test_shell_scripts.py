@@ -28,6 +28,8 @@ from tests.effort import grows_evenly
         ("for i in 1 2; do\n python a.py\ndone", [("python", "a.py")]),
         ("A=/x\npython $A/t.py ${A}.log", [("python", "/x/t.py", "/x.log")]),
         ("python $UNKNOWN/t.py", [("python", "$UNKNOWN/t.py")]),
+        ("tee $A/b_$C.log $D", [("tee", "$A/b_$C.log", "$D")]),
+        ("C=7\ntee $A/b_$C.log", [("tee", "$A/b_7.log")]),
         ("python a.py \\\n  --steps 5", [("python", "a.py", "--steps", "5")]),
         ("echo 'a b' \"c d\" e\\ f", [("echo", "a b", "c d", "e f")]),
         ("(cd x; make) | tee log", [("cd", "x"), ("make",), ("tee", "log")]),
@@ -46,6 +48,8 @@ def test_redirections_belong_to_their_command() -> None:
         (("1",), ">", "out.log"),
         (("2",), ">>", "err.log"),
     ]
+    (part,) = commands("python a.py > $SLURM_TMPDIR/train_$SLURM_JOB_ID.log 2>&1")
+    assert part.redirects[0].target == "$SLURM_TMPDIR/train_$SLURM_JOB_ID.log"
     (both,) = commands("python a.py &> all.log")
     assert both.redirects[0].descriptors == ("1", "2")
 

@@ -189,6 +189,8 @@ def _expected(seen: Seen) -> Iterator[Expected]:
         present = _latest(path, seen.sources)
         if present is not None and (refused := _not_there(seen, path)) and _apart(refused, present.path):
             path, present = refused, None  # the one that is here is of another day
+        if present is not None and (missed := _missed(seen, path, present.path)):
+            path, present = missed, None  # the one that is here is of a job before
         state = _state(seen, event.path, present)
         nearest = present.path if present is not None and state == "stale" else None
         yield Expected(path, state, promise, nearest if present else _nearest(path, seen.sources))
@@ -208,6 +210,15 @@ def _not_there(seen: Seen, path: str) -> str:
     pattern = filled(path)
     names = (str(e.fields.get("missing_path") or "") for e in seen.said("shell", "tee-missing"))
     return next((name for name in names if pattern.fullmatch(base(name))), "")
+
+
+def _missed(seen: Seen, path: str, present: str) -> str:
+    """Return the name under which somebody missed a promised log: of a later job than the one that is here."""
+    pattern = filled(path)
+    names = (str(e.fields.get("missing_path") or "") for e in seen.said("shell", "no-such-file"))
+    ours = max(map(int, _NUMBER.findall(base(present))), default=0)
+    asked = (name for name in names if pattern.fullmatch(base(name)))
+    return next((name for name in asked if 0 < ours < max(map(int, _NUMBER.findall(base(name))), default=0)), "")
 
 
 def _apart(one: str, other: str) -> bool:

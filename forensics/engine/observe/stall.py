@@ -132,9 +132,8 @@ def _held(seen: Seen) -> Iterator[Event]:
 
     One that serves may well wait for requests, and one that raised waits for nothing.
     """
-    looks = [e for e in seen.said("nvidia-smi", "snapshot") if e.time is not None]
-    idle = list(takewhile(lambda e: _holds(e) and not any(loads(e)), reversed(looks)))
-    if len(idle) < LEAST_LOOKS or (idle[0].time or 0.0) - (idle[-1].time or 0.0) < LEAST_HELD_S:
+    held, idle = max((_idled(looks) for looks in _series(seen)), key=lambda found: found[0], default=(0.0, []))
+    if len(idle) < LEAST_LOOKS or held < LEAST_HELD_S:
         return
     end = outcome(seen)
     if seen.current_steps() or end.good or end.bad or end.signal is not None:
@@ -146,10 +145,29 @@ def _held(seen: Seen) -> Iterator[Event]:
     if log is None or not spoken or log.lines > MOST_LINES or any(_SERVES.search(line.text) for line in spoken):
         return
     last = spoken[-1]
-    held = (idle[0].time or 0.0) - (idle[-1].time or 0.0)
     at = Evidence(log.path, last.number, last.end or last.number, last.text[-400:])
     text = f"the processes hold their GPUs, which did nothing for {held:.0f} s; this is the last that was said"
     yield observed(at, "stuck", text, {"silent_ms": int(held * 1000)}, (idle[-1].place, idle[0].place), log.ended)
+
+
+def _series(seen: Seen) -> Iterator[list[Event]]:
+    """Yield the looks at the GPUs that have a time, and those of each file that tells the time of day alone."""
+    looks = list(seen.said("nvidia-smi", "snapshot"))
+    yield [e for e in looks if e.time is not None]
+    clocks = [e for e in looks if e.time is None and e.fields.get("clock_s") is not None]
+    for path in dict.fromkeys(e.path for e in clocks):
+        yield [e for e in clocks if e.path == path]
+
+
+def _idled(looks: list[Event]) -> tuple[float, list[Event]]:
+    """Return for how many seconds the GPUs had been held and done nothing at the last look, and those looks."""
+    idle = list(takewhile(lambda e: _holds(e) and not any(loads(e)), reversed(looks)))
+    return (_moment(idle[0]) - _moment(idle[-1]), idle) if idle else (0.0, idle)
+
+
+def _moment(look: Event) -> float:
+    clock = look.fields.get("clock_s")
+    return look.time if look.time is not None else float(clock) if isinstance(clock, int) else 0.0
 
 
 def _waits(event: Event) -> bool:

@@ -44,7 +44,8 @@ FORMS = (
     Form(
         "segfault",
         lazy(
-            r"traps: (?P<comm>.{1,64}?)\[(?P<pid>\d{1,9})\] (?P<trap>general protection(?: fault)?|trap (?!int3)[\w ]{1,40}?)"
+            r"traps: (?P<comm>.{1,64}?)\[(?P<pid>\d{1,9})\] "
+            r"(?P<trap>general protection(?: fault)?|trap (?!int3)[\w ]{1,40}?)"
             r" ip(?:.{0,120}? in (?P<module>[^\[\s]{1,256})\[)?"
         ),
         plain=True,

@@ -28,6 +28,7 @@ TRIGGERS = (
     "results aggregated", " TERMINATED", "raining of ", "the tuning loop", "zero exit code", "*** Best metric",
     "Best metric: ", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ", "restart_count=",
     "will restart worker group", "Restarting worker group", "ttempt ",
+    *(f"{drawn} {word}" for drawn in ("==", "--", "##", "**") for word in ("re", "Re", "RE", "try ", "run ", "Run ")),
 )  # fmt: skip
 
 _CODE = lazy(r"\b(?:print|info|log|warning|debug|error|write|echo)\(|^\s*(?:if|def|raise|assert|#|return) |\becho ")
@@ -125,6 +126,11 @@ _WEAK: tuple[tuple[re.Pattern[str], str], ...] = (
 _STEPS = lazy(r"\b(\d[\d,]{0,14}) (?:steps|iterations|updates)\b")
 _RESTART = lazy(r"(?:(\d{1,6})/\d{1,6} attempts left; )?(?:will restart|Restarting) worker group")
 _COUNT = lazy(r"\brestart_count=(\d{1,9})")
+_BANNER = lazy(
+    r"\s{0,8}[=#*~-]{2,80}\s{0,4}(?:re-?(?:submit|start|launch|run|try|queue)\w{0,6}|(?:attempt|try|run)\s{0,2}#?\d{1,4})\b",
+    re.IGNORECASE,
+)
+"""What scripts and people write into a log between two tries."""
 _ATTEMPT = lazy(r"[\s=#*-]{0,20}(?:starting |running |begin )?(?:run )?attempt\s{0,2}#?(\d{1,6})\b", re.IGNORECASE)
 
 
@@ -148,7 +154,10 @@ def _sentence(before: str) -> str:
 
 
 def attempts(text: str) -> Iterator[Fact]:
-    """Yield `attempt` where the workers start, or start again: field attempt counts from 0."""
+    """Yield `attempt` where the workers start, or start again: field attempt counts from 0.
+
+    Field banner tells that a line stands between two tries, and says nothing else.
+    """
     if "Rendezvous complete for workers" in text:
         yield "attempt", {"marker": "rendezvous"}
     elif found := _COUNT.search(text):
@@ -157,4 +166,6 @@ def attempts(text: str) -> Iterator[Fact]:
         left: dict[str, Value] = {"left": int(found[1])} if found[1] else {}
         yield "attempt", {"marker": "restart", **left}
     elif found := _ATTEMPT.match(text):
-        yield "attempt", {"marker": "attempt", "attempt": int(found[1])}
+        yield "attempt", {"marker": "attempt", "attempt": int(found[1]), "banner": _BANNER.match(text) is not None}
+    elif _BANNER.match(text):
+        yield "attempt", {"marker": "again", "banner": True}

@@ -22,6 +22,7 @@ from forensics.model import Context, Event, Hears, Record
 from forensics.parsers.nvidia_smi import monitor, query, rows, table
 from forensics.parsers.nvidia_smi.errors import TRIGGERS, complaint, joined, kind_of
 from forensics.parsers.nvidia_smi.snapshot import Lines, Snapshot, events, told
+from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
 _Reader: TypeAlias = Callable[[Lines, Context], tuple[list[Snapshot], list[Event]]]
@@ -33,6 +34,11 @@ _READERS: dict[str, _Reader] = {
     "nvidia-smi-dmon": monitor.read,
     "nvidia-smi-pmon": monitor.read,
 }
+_ASKED = lazy(
+    r"\bnvidia-smi\b.{0,200}? --query-(?:gpu|compute-apps)=(?P<columns>[a-z][\w.,]{1,600})"
+    r"(?=.{0,200}--format=\S{0,20}csv\S{0,20}noheader)"
+)
+"""A command that has rows printed without the names of their columns, where somebody typed it."""
 _LISTINGS: dict[str, Callable[[Lines, Context], Iterator[Event]]] = {
     "nvidia-smi-topo": monitor.topology,
     "nvidia-smi-nvlink": monitor.links,
@@ -74,6 +80,7 @@ class NvidiaSmiErrors:
         "utilization.gpu [%]",
         "used_gpu_memory [MiB]",
         "# gpu  ",
+        " --query-gpu=",
     )
     follow = 160
     hears: Hears = "blocks"
@@ -99,6 +106,8 @@ def _listen(records: Iterable[Record], context: Context) -> Iterator[Event]:
             reader, shown = table.read, [*_above(before), record]
         elif record.level is None and "[" in text and rows.is_header(text):
             reader, shown = rows.read, [record]
+        elif asked := _ASKED.search(text):
+            reader, shown = rows.read, [replace(record, text=asked["columns"].replace(",", ", "))]
         elif text.startswith("# gpu ") and ("pwr" in text or " sm " in text):
             reader, shown = monitor.read, [record]
         elif record.level is None and (problem := complaint(text)):

@@ -10,6 +10,7 @@ from forensics.parsers.nvidia_smi.snapshot import Gpu, Lines, Process, Snapshot,
 from forensics.text.lazy import lazy
 
 _MEBIBYTE = 1 << 20
+_CLOCK = lazy(r"(\d\d):(\d\d):(\d\d)")
 _ESCAPES = lazy(r"\x1b\[[0-9;]{0,16}m")
 _CELL = lazy(r"X|NV\d{1,2}|PIX|PXB|PHB|NODE|SYS|SOC|N/A")
 _FAR = frozenset({"PHB", "NODE", "SYS", "SOC"})
@@ -37,13 +38,19 @@ def read(lines: Lines, context: Context) -> tuple[list[Snapshot], list[Event]]:
         if not snapshots or index < last or (index == last and _again(snapshots[-1], row)):
             date, clock = row.get("date", ""), row.get("time", "")
             time = when(f"{date} {clock}", context) if date and clock else None
-            snapshots.append(Snapshot(number, number, [], time))
+            snapshots.append(Snapshot(number, number, [], time, None if date else _of_day(clock)))
         last = index
         snapshot = snapshots[-1]
         snapshot.end_line = number
         snapshot.text.append(text)
         _row(snapshot, index, row)
     return snapshots, []
+
+
+def _of_day(clock: str) -> int | None:
+    """Return the seconds of a day at `14:08:22`, which `-o T` prints without a date."""
+    found = _CLOCK.fullmatch(clock)
+    return int(found[1]) * 3600 + int(found[2]) * 60 + int(found[3]) if found else None
 
 
 def _again(snapshot: Snapshot, row: dict[str, str]) -> bool:

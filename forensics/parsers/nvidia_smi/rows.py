@@ -140,7 +140,7 @@ def _row(reader: _Reader, where: tuple[int, str]) -> None:
         return
     gpu = _gpu(row)
     if not _joins(reader, gpu, time):
-        reader.snapshots.append(Snapshot(where[0], where[0], [], time, row.get("driver_version")))
+        reader.snapshots.append(Snapshot(where[0], where[0], [], time, driver=row.get("driver_version")))
     reader.fresh = False
     snapshot = reader.snapshots[-1]
     snapshot.gpus.append(gpu)

@@ -60,12 +60,16 @@ class Process(Struct):
 
 
 class Snapshot(Struct):
-    """The GPUs at one time. `processes` is None where the output does not list them."""
+    """The GPUs at one time. `processes` is None where the output does not list them.
+
+    `clock_s` is the time of day in seconds, where no date stands beside it.
+    """
 
     line: int
     end_line: int
     text: list[str]
     time: float | None = None
+    clock_s: int | None = None
     driver: str | None = None
     cuda: str | None = None
     gpus: list[Gpu] = field(default_factory=list)
@@ -192,6 +196,7 @@ def _event(snapshot: Snapshot, context: Context) -> Event:
         "cuda": snapshot.cuda,
         "mig_devices": snapshot.mig_devices or None,
         "decimated": snapshot.decimated or None,
+        "clock_s": snapshot.clock_s,
     }
     fields.update({name: value for name, value in optional.items() if value is not None})
     text = "\n".join(snapshot.text[:_QUOTED_LINES])

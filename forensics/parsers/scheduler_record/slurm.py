@@ -84,8 +84,8 @@ def _row(row: dict[str, str]) -> dict[str, Value]:
     """Return the facts of a row, or none where it has no job or no state."""
     job = _JOB.fullmatch(row.get("jobid", row.get("jobidraw", "")).strip())
     state, by = _state(row.get("state", row.get("st", "")))
-    if job is None or state is None:
-        return {}
+    if job is None or state is None or (job["step_id"] or "").startswith("ext"):
+        return {}  # in the step "extern" is what somebody did on the node beside the job
     node = row.get("nodelist", row.get("nodelist(reason)", ""))
     reason = row.get("reason", "")
     if node.startswith("("):
