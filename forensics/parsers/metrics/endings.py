@@ -24,7 +24,8 @@ TRIGGERS = (
     "train_runtime", "train metrics", "Trainer.fit` stopped", "exits successfully", "xiting program",
     "wandb: Run summary", "wandb: Synced", "arly stopping", "Signaling Trainer to stop", "eached max",
     "eached the max", "max_steps", "xperiment ", "ll done", "DONE", "Done", "done", "Job succeeded",
-    "' succeeded", "raining SUCCESS",
+    "' succeeded", "raining SUCCESS", "raining job ", "raining procedure ", "raining ended", "Loss for final step",
+    "verall training speed", "pochs done", "pochs are done",
     "results aggregated", " TERMINATED", "raining of ", "the tuning loop", "zero exit code", "*** Best metric",
     "Best metric: ", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ", "restart_count=",
     "will restart worker group", "Restarting worker group", "ttempt ",
@@ -40,8 +41,8 @@ _TRAINING = r"(?:(?:pre|fine)?-?\s?(?:training|tuning)|train(?= finished))"
 _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         lazy(
-            rf"\b{_TRAINING}(?: run| process| loop)?(?: is| has| was)?(?: now)?(?: successfully)? "
-            r"(?:completed?|finished|done)\b(?! (?:with|in) error)(?!: \d{1,3}%)(?! iteration \d)",
+            rf"\b{_TRAINING}(?: run| process| loop| job| procedure)?(?: is| has| was)?(?: now)?(?: successfully)? "
+            r"(?:completed?|finished|done|succeeded|ended successfully)\b(?! (?:with|in) error)(?!: \d{1,3}%)(?! iteration \d)",
             re.IGNORECASE,
         ),
         "training",
@@ -50,7 +51,13 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
         lazy(r"\b(?:finished|completed|done)(?: with)? (?:model )?(?:training|fine-?tuning)\b", re.IGNORECASE),
         "training",
     ),
-    (lazy(r"^\W{0,4}End of training(?: \||\W{0,4}$)"), "training"),
+    (lazy(r"^\W{0,4}(?:This is the end|End) of training(?: \||\W{0,4}$)"), "training"),
+    (
+        lazy(r"^\W{0,4}All (?:\d{1,6} )?epochs (?:are |were )?(?:done|finished|completed?)\W{0,4}$", re.IGNORECASE),
+        "training",
+    ),
+    (lazy(r"^(?:INFO:tensorflow:)?Loss for final step: [\d.]"), "tensorflow"),
+    (lazy(r"\bOverall training speed: \d{1,9} iterations in \d"), "clock"),
     (lazy(r"['\"]train_runtime['\"]: ?|\*{3,} train metrics \*{3,}|^\s{0,4}train_runtime\s+="), "trainer"),
     (lazy(r"`Trainer\.fit` stopped: `max_\w+=[^`]{1,40}` reached"), "trainer"),
     (lazy(r"worker group successfully finished"), "torchrun"),
@@ -58,7 +65,7 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (lazy(r"^\W{0,4}(?:Total t|T)raining time:? (?:\d+ days?, )?\d+:\d\d:\d\d"), "clock"),
     (lazy(r"\b\d{1,9} epochs completed in [\d.]"), "training"),
     (lazy(r"\b[Tt]he (?:network|model) is now trained\b"), "training"),
-    (lazy(r"\bOptimization Done\b"), "caffe"),
+    (lazy(r"\bOptimization (?:Done|[Ff]inished)\b"), "caffe"),
     (
         lazy(
             r"\bmax(?:imum)?[_ ](?:train_)?(?:steps|epochs|iterations)(?:=\d+)? reached\b"
