@@ -60,25 +60,29 @@ def _started_again(seen: Seen) -> dict[str, int]:
 
     Or at which a banner says so.
     """
+    found: dict[str, int] = {}
+    commands = list(seen.ever_said("host", "command"))
+    banners = [e for e in seen.ever_said("progress", "attempt") if e.fields.get("banner")]
+    if not commands and not banners:
+        return found
     faults = _lines(e for e in seen.events if e.speaker in _FAULTS)
     said = {path: lines[-1] for path, lines in _lines(e for e in seen.events if e.kind != "command").items()}
-    found: dict[str, int] = {}
-    for path, line in _shown_again(seen, faults):
+    for path, line in _shown_again(commands, faults):
         if line < said.get(path, 0) and not _goes_back(seen, path, line):
             found[path] = max(found.get(path, 0), line)
-    trained = _lines(seen.steps)
-    for event in seen.ever_said("progress", "attempt"):
+    trained = _lines(seen.steps) if banners else {}
+    for event in banners:
         lines = faults[event.path]
-        below = max((*lines[-1:], *trained[event.path][-1:]), default=0)
-        if event.fields.get("banner") and lines and lines[0] < event.line < below:
+        below = max((*lines[-1:], *trained.get(event.path, ())[-1:]), default=0)
+        if lines and lines[0] < event.line < below:
             found[event.path] = max(found.get(event.path, 0), event.line)
     return found
 
 
-def _shown_again(seen: Seen, faults: dict[str, list[int]]) -> Iterator[tuple[str, int]]:
+def _shown_again(commands: Iterable[Event], faults: dict[str, list[int]]) -> Iterator[tuple[str, int]]:
     """Yield where a command was given once more, after what it had said itself was of a fault."""
     typed: dict[tuple[str, int | None, str | None], list[tuple[int, str]]] = defaultdict(list)
-    for event in seen.ever_said("host", "command"):
+    for event in commands:
         typed[event.path, event.rank, event.host].append((event.line, program_of(event.message)))
     for (path, *_), given in typed.items():
         failed: set[str] = set()
