@@ -42,7 +42,8 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         lazy(
             rf"\b{_TRAINING}(?: run| process| loop| job| procedure)?(?: is| has| was)?(?: now)?(?: successfully)? "
-            r"(?:completed?|finished|done|succeeded|ended successfully)\b(?! (?:with|in) error)(?!: \d{1,3}%)(?! iteration \d)",
+            r"(?:completed?|finished|done|succeeded|ended successfully)\b"
+            r"(?! (?:with|in) error)(?!: \d{1,3}%)(?! iteration \d)",
             re.IGNORECASE,
         ),
         "training",
