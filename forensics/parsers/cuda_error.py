@@ -103,7 +103,7 @@ _SAID = lazy(_MARK + _MESSAGE)
 _PROSE = r"(?!.{0,200}\b(?:if|when|may|might|could|would|try|tries|caught|retry\w*|ignor\w+|skip\w*)\b)"
 _LEAD = lazy(rf"\W{{0,4}}(?:{_PROSE}.{{1,300}}[:\]>)]\s{{0,3}})?")
 """What may stand before it on a line without a level: a program's or a function's name, but no sentence."""
-_NAMED = lazy(r"\bCUDA_ERROR_(?P<name>[A-Z_]{3,40}): ")
+_NAMED = lazy(r"\bCUDA_ERROR_(?P<name>[A-Z_]{3,40})\b")
 _STATUS = lazy(
     r"(?:\bcu(?:blas|dnn|sparse|solver|fft|rand)Status_t \d{1,4} : \""
     r"|(?:\bCheck failed: .{1,60}? )?== CU[A-Z]{2,8}_STATUS_SUCCESS \(\d{1,4} vs\. \d\) {1,2}"
@@ -117,7 +117,7 @@ class CudaError:
     """See the module's text."""
 
     speaker = "cuda"
-    triggers = (*_KINDS, *(f"CUDA_ERROR_{name}: " for name in _NAMES), "Status_t ", "_STATUS_SUCCESS (", "DNN Error: ")
+    triggers = (*_KINDS, *(f"CUDA_ERROR_{name}" for name in _NAMES), "Status_t ", "_STATUS_SUCCESS (", "DNN Error: ")
     follow = 0
     hears: Hears = "lines"
 

@@ -30,6 +30,7 @@ TRIGGERS = (
     "Best metric: ", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ", "restart_count=",
     "will restart worker group", "Restarting worker group", "ttempt ",
     *(f"{drawn} {word}" for drawn in ("==", "--", "##", "**") for word in ("re", "Re", "RE", "try ", "run ", "Run ")),
+    "rying again",
 )  # fmt: skip
 
 _CODE = lazy(r"\b(?:print|info|log|warning|debug|error|write|echo)\(|^\s*(?:if|def|raise|assert|#|return) |\becho ")
@@ -83,6 +84,12 @@ _ENDINGS: tuple[tuple[re.Pattern[str], str], ...] = (
     (lazy(r"^(?:INFO [\d-]{8,10} [\d:,]{8,12} launch\.py:\d+\] )?Local processes completed\.?\s*$"), "paddle"),
     (lazy(r"\bLAUNCH INFO \S{1,12} \S{1,14} Pod completed\b|^Pod completed$"), "paddle"),
     (lazy(r"\bexited successfully with a zero exit code\b"), "determined"),
+    (
+        lazy(
+            r"\b(?:run|training|job) complete: (?P<all>\d{1,12})/(?P=all) (?:steps|iterations|epochs)\b", re.IGNORECASE
+        ),
+        "training",
+    ),
     (lazy(r"\bReporting training SUCCESS\s*$"), "sagemaker"),
     (lazy(r"\bTrain loop finished at step \d"), "maxtext"),
     (lazy(r"\bProcess finished with exit code 0\b"), "process"),
@@ -135,7 +142,9 @@ _STEPS = lazy(r"\b(\d[\d,]{0,14}) (?:steps|iterations|updates)\b")
 _RESTART = lazy(r"(?:(\d{1,6})/\d{1,6} attempts left; )?(?:will restart|Restarting) worker group")
 _COUNT = lazy(r"\brestart_count=(\d{1,9})")
 _BANNER = lazy(
-    r"\s{0,8}[=#*~-]{2,80}\s{0,4}(?:re-?(?:submit|start|launch|run|try|queue)\w{0,6}|(?:attempt|try|run)\s{0,2}#?\d{1,4})\b",
+    r"\s{0,8}[=#*~-]{2,80}\s{0,4}(?:[A-Z][a-z]{2} [\w :]{8,28}\s{1,3}|[\d:/T.+ -]{8,30}\s{0,3})?"
+    r"(?:re-?(?:submit|start|launch|run|try|queue)\w{0,6}|(?:attempt|try|run)\s{0,2}#?\d{1,4})\b"
+    r"|\W{0,6}[\w ,-]{0,60}\btrying again\W{0,4}$",
     re.IGNORECASE,
 )
 """What scripts and people write into a log between two tries."""
