@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from functools import cached_property
 
 from forensics.engine.context import job_logs
 from forensics.engine.progress import Progress
+from forensics.engine.promised import base
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Source, Value
+from forensics.parsers.typed import command_of
 from forensics.text.lazy import lazy
 
 _OLD_S = 120.0
@@ -29,6 +32,8 @@ _TRAINS = lazy(
     re.IGNORECASE,
 )
 """What a command that may start a training has in it."""
+_SHOWS = lazy(r"(?:sudo )?(?:tail|head|cat|less|more|zcat|e?grep|sed|awk) (?P<files>[^|;&>\n]{1,1000})")
+_SESSIONS = frozenset({"transcript", "tmux-capture", "text"})
 _PID = lazy(r"\bpid[:=] ?(?P<pid>\d{2,9})\b")
 """How a message names the process that it is about: Ray's `pid: 319924`."""
 _CLOSE = 20
@@ -45,9 +50,12 @@ class Whose:
     def __init__(self, seen: Seen, progress: Progress) -> None:
         self._seen = seen
         self._progress = progress
+        self._typed: dict[str, list[tuple[int, str]]] = {}
 
     def foreign(self, event: Event) -> bool:
         """Tell whether a line is of another job: by its time, by the pod it names, or as our process lived on."""
+        if self._of_older_log(event):
+            return True
         if event.fields.get("pod") or str(event.fields.get("object") or "").startswith("pod/"):
             return self._other_pod(event)
         job = event.fields.get("job_id")
@@ -63,6 +71,8 @@ class Whose:
             return True
         if event.kind == "oom-kill" and self._named and _pid(event) not in self._named and not _trains(event):
             return True  # the shell names the process that was killed, and this was another program
+        if event.kind == "oom-kill" and self._raised and not _trains(event):
+            return True  # our program says itself how it ended
         pids, span = self._said
         if _pid(event) in pids:
             return False  # the same process: whatever the clocks say, it is ours
@@ -115,6 +125,26 @@ class Whose:
             )
         return ending and self._progress.later_than(event.time + OUTLIVED_S) >= WENT_ON
 
+    def _of_older_log(self, event: Event) -> bool:
+        """Tell whether a line of a session is what `tail` or the like showed of the log of an earlier try."""
+        source = self._seen.source(event.path)
+        if source is None or source.kind not in _SESSIONS or event.speaker in {"observed", "shell"}:
+            return False
+        if not self._older:
+            return False
+        if event.path not in self._typed:
+            typed = ((line.number, command_of(line.text)) for line in self._seen.tails.get(event.path, ()))
+            self._typed[event.path] = [(number, command) for number, command in typed if command]
+        above = bisect_left(self._typed[event.path], (event.line, ""))
+        shown = _SHOWS.match(self._typed[event.path][above - 1][1]) if above else None
+        return shown is not None and not self._older.isdisjoint(map(base, shown["files"].split()))
+
+    @cached_property
+    def _older(self) -> frozenset[str]:
+        """Return the names of the logs of earlier tries, as far as no log in question has that name too."""
+        logs = [(base(s.path), self._seen.is_current(s.path)) for s in self._seen.sources if s.kind in LOG_KINDS]
+        return frozenset(name for name, ours in logs if not ours) - {name for name, ours in logs if ours}
+
     def _other_command(self, event: Event) -> bool:
         """Tell whether what a session reports ended there was no training: somebody's `./a.out`."""
         lines = self._commands.get(event.path, {})
@@ -163,6 +193,15 @@ class Whose:
         return frozenset(pid for e in told if (pid := _pid(e)) is not None)
 
     @cached_property
+    def _raised(self) -> bool:
+        """Tell whether the last lines of our logs hold an exception that is about no process that was killed."""
+        close = {s.path: s.lines - _CLOSE for s in self._seen.logs() if s.kind != "transcript"}
+        return any(
+            e.line > close.get(e.path, e.line) and "killed" not in e.message.lower()
+            for e in self._seen.said("exception")
+        )
+
+    @cached_property
     def _jobs(self) -> frozenset[str]:
         return frozenset(map(str, job_logs(self._seen)))
 
@@ -178,7 +217,9 @@ class Whose:
         seen = self._seen
         logs = {s.path for s in seen.sources if s.kind in LOG_KINDS and seen.is_current(s.path)}
         said = [e for e in seen.events if e.path in logs and e.speaker != "kernel"]
-        times = [t for s in seen.sources if s.path in logs for t in (s.started, s.ended) if t is not None]
+        # A session shows the kernel's lines of last month too, so of it only what was taken apart tells.
+        dated = [s for s in seen.sources if s.path in logs and s.kind != "transcript"]
+        times = [t for s in dated for t in (s.started, s.ended) if t is not None]
         times += [e.time for e in said if e.time is not None]
         named = (int(m["pid"]) for e in said if e.speaker == "exception" for m in _PID.finditer(e.message))
         pids = frozenset((*named, *(p for e in said for p in (e.pid, e.fields.get("pid")) if p is not None)))

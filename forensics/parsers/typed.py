@@ -35,15 +35,18 @@ _JOINED = lazy(r" ?(?:&&|\|\||;) ?")
 _LONGEST = 4000
 
 
+def command_of(line: str) -> str:
+    """Return the command that a line shows behind a prompt; empty if it shows none."""
+    shown = _SHOWN.match(line) if len(line) <= _LONGEST else None
+    return shown["command"] if shown is not None else ""
+
+
 def program_of(line: str) -> str:
     """Return which program a shown command starts: its script, module or first two words; empty if it only looks.
 
     Of several commands that are joined, the last one that starts something.
     """
-    shown = _SHOWN.match(line) if len(line) <= _LONGEST else None
-    if shown is None:
-        return ""
-    started = (_started(command.split()) for command in _JOINED.split(shown["command"]))
+    started = (_started(command.split()) for command in _JOINED.split(command_of(line)))
     return next(filter(None, reversed(list(started))), "")
 
 

@@ -27,6 +27,8 @@ _NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
 _JOB_OUTPUT = lazy(r"\.[oe]\d{3,18}$|^(?:slurm|pbs|lsf)[-_.]\d{3,18}\.\w{3}$")
 """How a batch system names the output of a job."""
 _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
+_NO_OUTPUT = 53
+"""The signal with which Slurm ends a job whose output it cannot open: `0:53` in its tables."""
 _STALE_S = 600.0
 _LAST = 40
 _INTERRUPTED = "KeyboardInterrupt"
@@ -51,8 +53,7 @@ def observe(seen: Seen) -> Iterator[Event]:
         seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS} - later - own
     seen.older |= _rivals(seen) | _stages_before(seen)
     asked = [(item, _looked_for(seen, item)) for item in gone]
-    outputs = (e for e in seen.said("shell", "no-such-file") if _JOB_OUTPUT.search(base(e.fields.get("missing_path"))))
-    seen.older |= _of_former_jobs(seen, [*outputs, *(event for _, events in asked for event in events)])
+    seen.older |= _of_former_jobs(seen, [event for _, events in asked for event in events])
     silent = speaking(seen).isdisjoint(log.path for log in seen.logs())
     for item, looked_for in asked:
         if silent or item.nearest or looked_for:
@@ -125,10 +126,23 @@ def _looked_for(seen: Seen, item: Expected) -> list[Event]:
 
 
 def _of_former_jobs(seen: Seen, looked_for: Sequence[Event]) -> set[str]:
-    """Return the logs of jobs with lower numbers than that of the one whose log somebody missed."""
-    asked = [int(n) for e in looked_for for n in _NUMBER.findall(base(e.fields.get("missing_path")))]
+    """Return the logs of jobs with lower numbers than that of one whose log somebody, or Slurm, could not open."""
+    outputs = (e for e in seen.said("shell", "no-such-file") if _JOB_OUTPUT.search(base(e.fields.get("missing_path"))))
+    names = (base(e.fields.get("missing_path")) for e in (*outputs, *looked_for))
+    asked = [int(n) for name in names for n in _NUMBER.findall(name)]
+    asked += [job for e in _without_output(seen) if isinstance(job := e.fields.get("job_id"), int)]
     logs = {s.path: [int(n) for n in _NUMBER.findall(base(s.path))] for s in seen.sources if s.kind in LOG_KINDS}
     return {path for path, own in logs.items() if own and asked and max(own) < min(asked)}
+
+
+def _without_output(seen: Seen) -> Iterator[Event]:
+    """Yield what tells that a job of ours ended because Slurm could not open its output."""
+    ended = [e for e in seen.said("scheduler", "job-state") if e.fields.get("signal") == _NO_OUTPUT]
+    ours = {e.fields.get("job_id") for e in ended}
+    yield from ended
+    yield from (
+        e for e in seen.said("slurm", "output-missing") if not e.fields.get("daemon") or e.fields.get("job_id") in ours
+    )
 
 
 def _tell_older_by_listing(seen: Seen) -> None:

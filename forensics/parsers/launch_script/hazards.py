@@ -3,7 +3,8 @@
 Each hazard is an event whose kind a rule of the family `launch` explains and proves.
 The rules say what is wrong, the supervisor mends it. Kinds: masked-status, tail-window,
 buffered, no-log-folder, relative-log, truncates-log, session-unchecked, no-remain-on-exit,
-start-unchecked, log-window, log-limit, ssh-foreground, status-unrecorded, cache-removed, unwaited.
+start-unchecked, log-window, log-limit, ssh-foreground, status-unrecorded, cache-removed, unwaited,
+keys-unentered.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ _KEEPERS = frozenset({"docker", "podman", "nerdctl", "kubectl", "docker-compose"
 _COUNT = lazy(r"-{1,2}(?:n|lines)?[= ]?(?P<count>\d{1,9})$")
 _VARIED = lazy(r"\$|%|\d{8}|`")
 _CACHE = lazy(r"torchinductor|inductor_cache|\.triton|triton_cache|torch_extensions|nv/ComputeCache|__pycache__")
+_SENDS = frozenset({"send-keys", "send"})
+_ENTER = frozenset({"Enter", "KPEnter", "C-m", "C-j", "^M", "ENTER", "enter"})
+_TRAINS = lazy(r"python|torchrun|accelerate|deepspeed|srun|mpirun|\.(?:py|sh)\b")
 _LOOKS = frozenset({"ls", "list-sessions", "has-session", "has", "list-panes", "capture-pane", "pgrep"})
 _STATUS = lazy(r"\$\?|PIPESTATUS|\$\{?(?:rc|status|code|ret)\b")
 
@@ -44,6 +48,7 @@ def hazards(script: Script) -> Iterator[Found]:
         yield from _of_run(script, scope, facts)
         yield from _logs(scope, facts)
         yield from _sessions(scope, facts)
+    yield from _unentered(script)
 
 
 class _Whole(Struct, frozen=True):
@@ -272,3 +277,17 @@ def _sessions(scope: Scope, facts: _Whole) -> Iterator[Found]:
             yield command.line, "no-remain-on-exit", {"session": session}
         if not facts.looks_after(command):
             yield command.line, "start-unchecked", {"session": session}
+
+
+def _unentered(script: Script) -> Iterator[Found]:
+    """Yield the commands typed into a pane, `tmux send-keys -t run 'python train.py'`, behind which nobody enters them.
+
+    The key may be sent by a command of its own, so the last one for a pane decides.
+    """
+    last: dict[str | None, tuple[Command, bool]] = {}
+    for command in (c for _, c in script.all() if c.name == "tmux" and _SENDS & set(c.words)):
+        entered = bool(_ENTER & set(command.words)) or command.words[-1].endswith(("\n", "\r", "\\n", "^M"))
+        last[option(command.words, "-t")] = (command, entered)
+    for pane, (command, entered) in last.items():
+        if not entered and _TRAINS.search(command.text):
+            yield command.line, "keys-unentered", {"session": pane}
