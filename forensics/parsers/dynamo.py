@@ -23,7 +23,8 @@ _FUNCTION = lazy(r"function: '(?P<function>[^']{1,300})' \((?P<where>[^)]{1,400}
 _REASON = lazy(r"(?:last reason|reasons): +(?P<reason>.{1,2000})")
 _BREAK = lazy(
     r"Graph [Bb]reak(?:(?: \(user stack suppressed[^)]{0,80}\))? in user code at (?P<where>\S{1,400})"
-    r"| Reason: (?P<reason>.{1,1000})|: (?P<reason2>.{1,1000}?) from user code at )"
+    r"| Reason: (?P<reason>.{1,1000})|: (?P<reason2>.{1,1000}?) from user code at "
+    r"| from (?P<reason3>`[^`]{1,200}`), consider setting:)"
 )
 
 
@@ -56,9 +57,8 @@ class Dynamo:
                     yield open_
                     open_ = None
                 if found := _BREAK.search(record.text):
-                    told = found.groupdict()
-                    older = told.pop("reason2")
-                    yield quote("dynamo", "graph-break", [record], context, {**told, "reason": told["reason"] or older})
+                    reason = found["reason"] or found["reason2"] or found["reason3"]
+                    yield quote("dynamo", "graph-break", [record], context, {"where": found["where"], "reason": reason})
         if open_:
             yield open_
 

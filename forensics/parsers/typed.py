@@ -20,16 +20,20 @@ from forensics.text.quote import quote
 _SHOWN = lazy(
     r"(?:\+{1,4} |!|(?:\([\w.-]{1,80}\) ?)?(?:\$ |"
     r"(?:\[[\w.-]{1,80}@[\w.-]{1,80} [^\]\n]{1,120}\]|[\w.-]{1,80}@[\w.-]{1,80}[:\s][^$#%>\n]{0,120}|(?:ba)?sh-\d\.\d)"
-    r"[$#%>] ))(?P<command>\S.*)"
+    r"[$#%>] |(?:PS )?[A-Z]:\\[^>|<\n]{0,200}> ?))(?P<command>\S.*)"
 )
 _ASSIGNMENT = lazy(r"[A-Za-z_]\w*=\S*")
 _BEFORE = frozenset({"sudo", "nohup", "time", "exec", "env", "setsid"})
 _RUNNERS = lazy(
     r"python[\d.]*|torchrun|accelerate|deepspeed|s?run|mpirun|mpiexec|horovodrun|(?:ba|z|k)?sh", re.IGNORECASE
 )
-_LOOKERS = frozenset({"awk", "cat", "cd", "cp", "curl", "echo", "git", "grep", "head", "less", "ls", "mkdir", "more",
-                      "mv", "nano", "pip", "rm", "rsync", "scp", "screen", "sed", "ssh", "tail", "tmux", "vi", "vim",
-                      "wc", "wget"})  # fmt: skip
+_KEEPERS = frozenset({"docker", "docker-compose", "podman", "kubectl", "oc", "helm", "ray", "sky", "nvidia-docker"})
+_LOOKS = frozenset({"logs", "ps", "inspect", "get", "describe", "images", "top", "status", "events", "pull", "stop",
+                    "down", "kill", "rm", "queue", "list", "cancel", "stats", "version", "info", "delete"})  # fmt: skip
+"""What those are asked without starting anything."""
+_LOOKERS = frozenset({"awk", "cat", "cd", "cls", "copy", "cp", "curl", "del", "dir", "echo", "git", "grep", "head",
+                      "less", "ls", "mkdir", "more", "mv", "nano", "pip", "rm", "rsync", "scp", "screen", "sed", "set",
+                      "ssh", "tail", "tmux", "type", "vi", "vim", "wc", "wget"})  # fmt: skip
 _SCRIPTS = (".py", ".sh")
 _JOINED = lazy(r" ?(?:&&|\|\||;) ?")
 _LONGEST = 4000
@@ -54,7 +58,7 @@ def _started(words: list[str]) -> str:
     while words and (words[0] in _BEFORE or _ASSIGNMENT.fullmatch(words[0])):
         words = words[1:]
     first = basename(words[0]) if words else ""
-    if not words or first in _LOOKERS:
+    if not words or first in _LOOKERS or (first in _KEEPERS and not _LOOKS.isdisjoint(words[1:4])):
         return ""
     script = next((word for word in words if word.endswith(_SCRIPTS)), "")
     if not script and "-m" in words[:-1]:

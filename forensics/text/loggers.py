@@ -29,9 +29,10 @@ _LEVEL_AND_TIME = lazy(rf"[\w.-]{{1,40}} ({LEVEL_WORDS}) \((?=20\d\d-)")
 _BEHIND_TIME = lazy(r"\) - ?")
 _COLONS = lazy(rf"({LEVEL_WORDS}):[\w.]{{1,100}}: ?")
 _NAME_COLON = lazy(rf"[A-Za-z_][\w.]{{1,100}}: \[({LEVEL_WORDS})\] ?")
-_TENSORFLOW = lazy(r"([IWEF]) (?=[\w./-]{1,200}:\d{1,7}\] )")
+_TENSORFLOW = lazy(r"([IWEF]) (?=(?:[A-Z]:\\)?[\w./\\-]{1,200}:\d{1,7}\] )")
 _FILE = lazy(
-    r"(?:[\w-]{1,40} ?:(?P<pid>\d{1,10}) )?\[?[\w./-]{1,200}:(?:[\w<>.]{1,80}\(\):)?\d{1,7}\] "  # wandb, vLLM
+    r"(?:[\w-]{1,40} ?:(?P<pid>\d{1,10}) )?"  # wandb, vLLM
+    r"\[?(?:[A-Z]:\\)?[\w./\\-]{1,200}:(?:[\w<>.]{1,80}\(\):)?\d{1,7}\] "
 )
 _LOGGER = lazy(r"([A-Za-z_][\w.]{0,100}(?::[\w<>]{1,60})?(?::\d{1,7})?) {0,8}(- |\| |: )")
 _MEASURES = lazy(

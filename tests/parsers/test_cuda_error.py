@@ -26,6 +26,8 @@ SAID = [
     ("2026-11-29 12:00:01.1: E cuda_driver.cc:1018] failed to synchronize the stop event: CUDA_ERROR_LAUNCH_FAILED: x",
      "launch-failure"),
     ("2018-09-18 15:21:34.70: E cuda_event.cc:48] failed to query event: CUDA_ERROR_LAUNCH_FAILED", "launch-failure"),
+    ("2018-09-18 15:21:34.70: E T:\\src\\tensorflow\\cuda_event.cc:48] failed to query event: CUDA_ERROR_LAUNCH_FAILED",
+     "launch-failure"),
     ('ERROR (t[5.5]:A():m.cc:1) cublasStatus_t 13 : "CUBLAS_STATUS_EXECUTION_FAILED" returned from', "library"),
     ('ERROR (t[5.5]:A():m.cc:1) cublasStatus_t 3 : "CUBLAS_STATUS_ALLOC_FAILED" returned from', "out-of-memory"),
     ("cuDNN Error: CUDNN_STATUS_BAD_PARAM", "library"),

@@ -203,6 +203,8 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("epoch and place", "[epoch  1/12  100/1000] loss=2.0194 error@1=55.77 error_rate=0.560 timeouts=0", {"step": 100, "total": 1000}),
     ("epoch, it", "2021-04-25 09:00:40 ep 11 it 50 loss 1.1987", {"step": 50, "epoch": 11.0}),
     ("DCGAN", "[3/25][100/1583]\tLoss_D: 0.5112\tLoss_G: nan", {"step": 100, "total": 1583, "loss": NAN}),
+    ("epoch of epochs, it of its", "[02/40] it   50/710  mae_months 28.251  lr 2.86e-04  0.325s/it",
+     {"step": 50, "total": 710, "epoch": 2.0, "epochs": 40}),
     ("CIFAR tutorial", "[1,  2000] loss: 2.172", {"step": 2000, "epoch": 1.0, "loss": 2.172}),
     ("ESPnet", "[host] 2031-02-03 04:05:06,789 (trainer:762) INFO: 1epoch:train:1-100batch: iter_time=0.021, loss=98.2", {"step": 100}),
     ("TensorFlow estimator", "INFO:tensorflow:loss = 2.3111, step = 100 (0.512 sec)", {"step": 100, "loss": 2.3111}),

@@ -17,6 +17,7 @@ STARTS = [
     ("!python train.py --lr 1e-4", "train.py"),
     ("+ accelerate launch train.py", "train.py"),
 ]
+WINDOWS = "(tf1.13) C:\\models\\research>python legacy/train.py --logtostderr"
 
 
 @pytest.mark.parametrize(("line", "program"), STARTS)
@@ -38,6 +39,9 @@ def test_what_is_started_is_told_by_its_script_or_module(line: str, program: str
         ("$ mkdir -p vocab && eole build_vocab --config a.yaml", "eole build_vocab"),
         ("$ python train.py 2>&1 | tee train.log; echo done", "train.py"),
         ("$ nvidia-smi -L", "nvidia-smi -L"),
+        ("$ docker compose up", "docker compose"),
+        (WINDOWS, "train.py"),
+        ("PS C:\\w> python train.py", "train.py"),
     ],
 )
 def test_a_session_may_start_what_no_list_names(line: str, program: str) -> None:
@@ -49,6 +53,9 @@ def test_a_session_may_start_what_no_list_names(line: str, program: str) -> None
     "line",
     [
         "$ tail -f train.log",
+        "$ docker compose logs trainer",
+        "$ kubectl -n ml get pods",
+        "(tf1.13) C:\\models>dir data",
         "$ grep train run.py",
         "$ cat train.sh",
         '$ python -c "import torch"',

@@ -108,21 +108,27 @@ def _all_idle(seen: Seen) -> Iterator[Event]:
         text = "the program says that it does not use the GPU, and the GPU does nothing"
         yield observed(said.place, "gpu-unused", text, fields, (last.place,), said.time)
     text = f"all {len(used)} GPUs are idle and empty"
-    kind = "left-empty" if _long_after(seen, last) else "never-used" if _never_used(seen, looks) else "all-idle"
+    kind = "never-used" if _never_used(seen, looks) else "left-empty" if _long_after(seen, last) else "all-idle"
     yield observed(last.place, kind, text, fields, also, last.time)
 
 
 def _never_used(seen: Seen, looks: Sequence[Event]) -> bool:
-    """Tell whether a job runs, for all that the scheduler knows, on GPUs that are empty whenever somebody looks."""
-    times = [look.time for look in looks if look.time is not None]
-    if len(times) < _MANY_LOOKS or len(times) < len(looks) or times[-1] - times[0] < _UNUSED_S:
+    """Tell whether a job runs, for all that the scheduler knows, on GPUs that are empty whenever somebody looks.
+
+    Where it has trained before, the looks from its last step on tell.
+    """
+    stepped = [step.time for step in seen.current_steps()]
+    if any(time is None for time in stepped):
         return False
-    return (
-        not seen.current_steps()
-        and all(map(empty, looks))
-        and not any(map(any, map(loads, looks)))
-        and outcome(seen).running
-    )
+    since = max((time for time in stepped if time is not None), default=float("-inf"))
+    times = [look.time for look in looks if look.time is not None]
+    if len(times) < len(looks):
+        return False
+    idle = [look for look, time in zip(looks, times, strict=True) if time > since]
+    times = [time for time in times if time > since]
+    if len(times) < _MANY_LOOKS or times[-1] - times[0] < _UNUSED_S:
+        return False
+    return all(map(empty, idle)) and not any(map(any, map(loads, idle))) and outcome(seen).running
 
 
 def _long_after(seen: Seen, look: Event) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from statistics import median
 
 from forensics import timeline
@@ -22,6 +23,9 @@ MAX_SPIKE_RECORDS = 4000
 """A longer series is thinned: a level that stays is seen at any resolution."""
 STAYED = 5
 """Records for which a spike must last: a single bad batch recovers by itself."""
+FIRST_STEPS = frozenset({0, 1})
+MOST_STAGES = 3
+"""Starts of the counter up to which each begins a stage; more of them begin epochs."""
 SLOW_SHARE = 1.2
 MIN_SLOW_RECORDS = 5
 SKIPPED_RECORDS = 5
@@ -80,7 +84,7 @@ def _is_bad(step: Step) -> bool:
 
 def _spike(steps: list[Step]) -> Iterator[Event]:
     """A loss far above its own recent level that does not come back."""
-    for series in _series(steps):
+    for series in _stages(_series(steps)):
         known = [s for s in series if s.loss is not None and math.isfinite(s.loss)]
         if len(known) < MIN_SPIKE_RECORDS:
             continue
@@ -104,6 +108,17 @@ def _spike(steps: list[Step]) -> Iterator[Event]:
                 text = f"the loss jumps from about {level:.3g} to {losses[i]:.3g} and stays there"
                 yield _event(known[i], "loss-spike", text, fields, (place_of(known[i + 1]),))
                 return
+
+
+def _stages(every: Iterable[list[Step]]) -> Iterator[list[Step]]:
+    """Cut series where another stage begins, whose loss is its own: the counter starts anew, but not at each epoch."""
+    for series in every:
+        begins = [i for i, (one, other) in enumerate(pairwise(series), 1) if (other.step or 0) < (one.step or 0) // 2]
+        begins = [i for i in begins if series[i].step is not None and series[i].step in FIRST_STEPS]
+        if len(begins) > MOST_STAGES:
+            yield series
+        else:
+            yield from (series[a:b] for a, b in pairwise((0, *begins, len(series))))
 
 
 def jump(level: float, spread: float) -> float:

@@ -1,7 +1,8 @@
-"""Steps that take longer from the moment on at which torch.compile gave a function up."""
+"""What torch.compile's giving up costs: steps that take longer from then on, or a comparison of speeds that fails."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from statistics import median
 
@@ -9,15 +10,45 @@ from forensics import timeline
 from forensics.engine.observe.observed import observed
 from forensics.engine.seen import Seen
 from forensics.model import Event, Evidence, Value
+from forensics.text.lazy import lazy
 
 MIN_RECORDS = 5
 """Records on either side: the first steps compile, and are slow for that reason."""
 WINDOW = 50
 """Records before and after that are compared."""
 SLOWER = 1.3
+_GATE = lazy(
+    r"\b(?:perf(?:ormance)?|throughput|speed)[ _-]?(?:gate|guard|check|regression|test)s?\b.{0,80}"
+    r"\b(?:fail(?:ed|ure)?|FAIL(?:ED)?|below|slower|regress\w*|stopping|abort\w*)\b"
+    r"|\bthroughput\b.{0,80}\bbelow\b.{0,80}\b(?:baseline|threshold|minimum|floor|gate)\b.{0,80}"
+    r"\b(?:fail\w*|abort\w*|stopping|exit\w*)\b",
+    re.IGNORECASE,
+)
+"""How a check of a run's speed says that it was too slow."""
 
 
 def observe(seen: Seen) -> Iterator[Event]:
+    """Yield `slower-eager` and `slow-breaks`."""
+    yield from _slower(seen)
+    yield from _gated(seen)
+
+
+def _gated(seen: Seen) -> Iterator[Event]:
+    """Yield `slow-breaks` for the first graph break of a run that was found too slow, where nothing else cost it."""
+    broke = next(seen.said("dynamo", "graph-break"), None)
+    if broke is None or next(seen.said("dynamo", "recompile-limit"), None) is not None:
+        return
+    for path, tail in seen.tails.items():
+        told = next((line for line in tail if _GATE.search(line.text)), None) if seen.is_current(path) else None
+        if told is not None:
+            text = f"the graph breaks, and the run is found too slow: {told.text.strip()[:160]}"
+            at = Evidence(path, told.number, told.end, told.text[:400])
+            fields: dict[str, Value] = {"where": broke.fields.get("where"), "reason": broke.fields.get("reason")}
+            yield observed(broke.place, "slow-breaks", text, fields, (at,), broke.time, broke.rank, broke.lane)
+            return
+
+
+def _slower(seen: Seen) -> Iterator[Event]:
     """Yield `slower-eager` for the first recompile limit after which the same log shows slower steps."""
     for limit in seen.said("dynamo", "recompile-limit"):
         steps = [s for s in timeline.placed(seen.current_steps()) if s.path == limit.path and s.rank == limit.rank]

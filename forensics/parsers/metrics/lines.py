@@ -31,6 +31,12 @@ _UNNAMED = (
     lazy(r"^\s{0,4}(?P<n>\d++)/(?P<total>\d++)[\s:|,-]{1,4}(?=\w{0,20}loss)(?P<epoch>)", re.IGNORECASE | re.ASCII),
     # [3/25][100/1583] Loss_D: 0.51
     lazy(r"^\W{0,4}\[\s{0,4}(?P<epoch>\d++)/\d++\]\s?\[\s{0,6}(?P<n>\d++)/(?P<total>\d++)\]", re.ASCII),
+    # [01/40] it   50/710  mae 27.895  lr 2.93e-04  0.311s/it
+    lazy(
+        r"^\W{0,4}\[\s{0,4}(?P<epoch>\d++)/\d++\]\s{1,4}(?:it(?:er)?|step|batch)\s{1,8}(?P<n>\d++)/(?P<total>\d++)"
+        r"(?![\d/.])",
+        re.ASCII,
+    ),
     # [1,  2000] loss: 2.17
     lazy(r"^\s{0,4}\[(?P<epoch>\d++), {1,8}(?P<n>\d++)(?P<total>)\] {1,4}(?=loss)", re.ASCII),
     # Test: [  0/196]  Time ...

@@ -26,7 +26,7 @@ record that `parse_step` reads is hit; what is hit need not be one.
 _LONGEST = 8192
 _READERS: tuple[Callable[[str], Values | None], ...] = (bars.read, records.read, lines.read, rows.read, places.read)
 _SHORTEST = 3
-_EPOCHS = lazy(r"(?i)\bep(?:och)?\W{0,5}(?P<epoch>\d{1,6})\s?/\s?(?P<planned>\d{1,6})(?![\d/])")
+_EPOCHS = lazy(r"(?i)(?:\bep(?:och)?\W{0,5}|^\[)(?P<epoch>\d{1,6})\s?/\s?(?P<planned>\d{1,6})(?![\d/])")
 
 _AHEAD = lazy(r"(?P<epoch>\d{1,6})/(?P<planned>\d{1,6}) \* (?=[A-Z])")
 """What Catalyst puts before each of its records: `12/30 * Epoch (train): loss=0.3`."""

@@ -61,6 +61,8 @@ _NEXT = lazy(
     re.IGNORECASE,
 )
 _BANNER = lazy(r"[=\-*]{8,}$")
+_OTHERS = ("Pane is dead", "=>> PBS: ", ">>> PBS: ", "slurmstepd: ", "srun: ")
+"""How what is no program's own line begins: the words of a multiplexer and of batch systems."""
 _QUOTES = " raised:"
 """Ends a first line whose next one quotes the inner exception: `BackendCompilerFailed: backend='inductor' raised:`."""
 _GOES_ON = " \t,;)]}"
@@ -225,7 +227,7 @@ def _continues(block: _Block, record: Record) -> bool:
             or (record.level is not None and not (quoted and same))
             or _BANNER.match(text)
             or _NEXT.match(text)
-            or text.startswith("Pane is dead")
+            or text.startswith(_OTHERS)
             or (_BARE.match(text) and not quoted)
             or len(block.message) >= _MESSAGE_LINES
             # Without a traceback above nothing says that the next line belongs to the message.
