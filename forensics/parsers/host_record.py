@@ -9,8 +9,8 @@ those); `memory` (total_bytes, used_bytes, free_bytes, available_bytes, swap_tot
 swap_free_bytes); `limits` (open_files, processes, locked_memory_bytes,
 virtual_memory_bytes, file_size_bytes, stack_bytes); `listing` for a file in a long listing
 (fields name, size_bytes; its time is when the file was last written, by the machine's own
-clock, whatever its zone); `command` for what was typed at a prompt of a session. Formats:
-coreutils df and ls, procps free, bash and dash ulimit.
+clock, whatever its zone); `command` for what was typed at a prompt of a session; `process` for
+a program at work that `ps` shows. Formats: coreutils df and ls, procps free, bash and dash ulimit.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from forensics.model import Context, Event, Value
+from forensics.parsers.process_list import processes
 from forensics.sources.sniff import PROMPT
 from forensics.text.lazy import lazy
+from forensics.text.months import in_english
 from forensics.text.quote import quote_lines
 from forensics.text.sizes import parse_size
 from forensics.text.timestamps import leading_time
@@ -79,7 +81,8 @@ _FLAGS = {
 }
 _LISTED = lazy(
     r"-[rwxsStT-]{9}[.+@]? +\d{1,6} +\S{1,64} +\S{1,64} +(?P<size>\d{1,18}|\d[\d.]{0,8}[KMGT]) +"
-    r"(?P<when>[A-Z][a-z]{2} +\d{1,2} +\d\d:\d\d|20\d\d-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?: [-+]\d{4})? +"
+    r"(?P<when>[^\s\d]{2,8} +\d{1,2} +\d\d:\d\d|\d{1,2}月 +\d{1,2} +\d\d:\d\d|"
+    r"20\d\d-\d\d-\d\d \d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?: [-+]\d{4})? +"
     r"(?P<name>\S.{0,400}?)"
 )
 _STATED = lazy(
@@ -101,7 +104,7 @@ class HostRecord:
     def parse(self, data: bytes, context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""
         lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")[:_MOST_LINES]
-        readers = (_filesystems, _memory, _meminfo, _limits, _asked, _listed, _typed)
+        readers = (_filesystems, _memory, _meminfo, _limits, _asked, _listed, _typed, processes)
         found = [event for reader in readers for event in reader(lines, context)]
         yield from sorted(found, key=lambda event: event.line)
 
@@ -150,7 +153,7 @@ def _listed(lines: list[str], context: Context) -> Iterator[Event]:
             row = (_LISTED if line.startswith("-") else _STATED).fullmatch(line.rstrip())
         when = row["when"] if row else ""
         # A clock without seconds is no form of a log's time; `ls` shows one for files of the last half year.
-        whole = when if when.count(":") == 2 else f"{when}:00 "
+        whole = when if when.count(":") == 2 else in_english(f"{when}:00 ")
         time = leading_time(whole, year=context.default_year)[0] if row else None
         if row is None or time is None:
             continue

@@ -144,3 +144,15 @@ def test_a_log_that_holds_none_of_the_words_of_a_run_at_work() -> None:
     assert root(analyse(**files)) == "capture.buffered-output"
     assert root(analyse(**{**files, "train_log": log(3000).rpartition("\n")[0] + "\n"})) is None
     assert root(analyse(**{**files, "job.sbatch": JOB.replace("python ", "python -u ")})) is None
+
+
+def test_ps_shows_the_program_at_work() -> None:
+    """No look at the GPU, but at the process that the script started."""
+    ps = "me@login:~$ ps -o pid,stat,etime,cmd -p 99\n  PID STAT     ELAPSED CMD\n   99 {state}  03:38:52 python {name}\n"
+    script = "nohup python main.py -gr 2000 > train.log 2>&1 &\n"
+    shown = [("Rl", "main.py"), ("Zl", "main.py"), ("Rl", "other.py")]
+    found = [
+        root(analyse(run_sh=script, train_log=STDERR, shell_txt=LISTED + ps.format(state=state, name=name)))
+        for state, name in shown
+    ]
+    assert found == ["capture.buffered-output", None, None]

@@ -156,7 +156,7 @@ def test_a_limit_asked_for_in_a_session_is_read() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "USER         PID %CPU %MEM     STAT START   TIME COMMAND\nu7  88110  0.3  0.1 Sl 08:51 0:14 python train.py",
+        "USER         PID %CPU %MEM     STAT START   TIME COMMAND\nu7  88110  0.3  0.1 Sl 08:51 0:14 /usr/bin/top",
         "torch==2.9.0\nnumpy==2.1.0",
         "total 24\n-rw-r--r-- 1 root root 171094 Mar  1 20:31 train.log",
         "Filesystem      Size  Used Avail Use% Mounted on\n/dev/vda  252G   25G   78G  24% /",
@@ -177,3 +177,33 @@ def test_any_text_gives_events_in_order(lines: list[str]) -> None:
     """Whatever the lines are, nothing raises and the numbers of lines do not fall."""
     events = parse("\n".join(lines))
     assert [e.line for e in events] == sorted(e.line for e in events)
+
+
+@pytest.mark.parametrize(
+    ("table", "pids"),
+    [
+        ("    PID STAT     ELAPSED     TIME CMD\n  20933 Rl      03:38:52 04:11:09 python main.py -gr 2000", [20933]),
+        ("USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n"
+         "root       1 0.0 0.0 1 1 ? Ss Jul01 0:01 /sbin/init\nme 42 99.0 3.2 41231 843 pts/1 Rl+ 09:01 251:09 /v/bin/python3 t.py", [42]),
+        ("me  4242 99.0  3.2 41231244 8432100 ?  Rl  09:01 251:09 torchrun train.py", [4242]),
+        ("me  4242 99.0  3.2 41231244 8432100 ?  Z   09:01 251:09 [python] <defunct>", []),
+        ("    PID STAT CMD\n  20933 T    python main.py", []),
+        ("    PID TTY          TIME CMD\n  20933 pts/0    00:00:01 python main.py", []),
+        ("me  4243  0.0  0.0 9144 2100 pts/3  S+  09:01 0:00 grep python train.py", []),
+        ("PID CMD\n\n20933 Rl python main.py", []),
+    ],
+    ids=["-o", "aux", "aux, only the row", "zombie", "stopped", "no state", "grep itself", "the table is over"],
+)  # fmt: skip
+def test_programs_at_work_are_told(table: str, pids: list[int]) -> None:
+    """Only what `ps` shows to run or to wait, and only what may train."""
+    assert [e.fields["pid"] for e in parse(table) if e.kind == "process"] == pids
+
+
+@pytest.mark.parametrize("month", ["Jul ", "juil.", "июл ", "7月 "])
+def test_a_listing_speaks_the_language_of_its_machine(month: str) -> None:
+    """The same moment, in four locales."""
+    data = f"-rw-rw-r-- 1 gest gest 22 {month} 4 13:02 nohup.out".encode()
+    (event,) = PARSER.parse(data, Context(Source("ls.txt", "host-record", len(data)), default_year=2026))
+    assert event.time is not None
+    assert event.time % 86400 == (13 * 60 + 2) * 60
+    assert event.fields["name"] == "nohup.out"

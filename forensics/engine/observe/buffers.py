@@ -182,11 +182,20 @@ def _measured(seen: Seen, step: Step) -> bool:
 
 def _alive(seen: Seen, log: Source) -> Event | None:
     """Return a look at the machine, after the end of the log as far as is known, that shows the run at work."""
-    return next((e for e in _busy(seen) if e.time is None or log.ended is None or e.time > log.ended), None)
+    looks = (*_busy(seen), *_processes(seen))
+    return next((e for e in looks if e.time is None or log.ended is None or e.time > log.ended), None)
+
+
+def _processes(seen: Seen) -> list[Event]:
+    """Return what `ps` shows of the programs that the scripts start."""
+    started = {str(e.fields.get("program")).rpartition("/")[2] for e in seen.said("launch", "command")} - {"None", ""}
+    shown = seen.said("host", "process")
+    return [e for e in shown if any(name in str(e.fields.get("command")) for name in started)]
 
 
 def _pid(seen: Seen) -> int | None:
-    """Return the process that is the only one on the GPUs."""
+    """Return the process that is the only one on the GPUs, or the only one that `ps` shows of the program."""
     shown = (e.fields.get("pids") for e in seen.said("nvidia-smi", "snapshot"))
     pids = {pid for row in shown if isinstance(row, tuple) for pid in row if isinstance(pid, int)}
+    pids = pids or {pid for e in _processes(seen) if isinstance(pid := e.fields.get("pid"), int)}
     return pids.pop() if len(pids) == 1 else None
