@@ -23,7 +23,9 @@ ENDED_BY_OTHERS = frozenset({-15, 143, -2, 130})
 _TRAINS = lazy(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun|mpirun)\b|\.(?:py|sh)\b")
 _INTERACTIVE = lazy(r"interact\w*\+?|bash|zsh|tmux|screen|salloc|sys/dash\S*|extern", re.IGNORECASE)
 """What salloc, `srun --pty bash` and Open OnDemand call a job: sacct cuts its name to ten characters."""
-_JOB_LOG = lazy(r"(?:^|/)(?:slurm|job)[-_.](?P<job>\d{1,18})(?:[._-]\w+)?\.(?:out|err|log)$")
+_JOB_LOG = lazy(
+    r"(?:^|/)(?:slurm|job|lsf|pbs)[-_.](?P<job>\d{1,18})(?:[._-]\w+)?\.(?:out|err|log|txt)$|\.[oe](?P<pbs>\d{3,18})$"
+)
 
 
 def exit_of(seen: Seen, rank: int | None, path: str = "") -> dict[str, Value]:
@@ -99,7 +101,7 @@ def before_node(seen: Seen, path: str) -> int:
 def job_logs(seen: Seen) -> list[int]:
     """Return the jobs whose numbers the logs of the run have in their names."""
     current = [s.path for s in seen.sources if s.kind in LOG_KINDS and seen.is_current(s.path)]
-    named = [int(m["job"]) for path in current if (m := _JOB_LOG.search(path))]
+    named = [int(m["job"] or m["pbs"]) for path in current if (m := _JOB_LOG.search(path))]
     if named:
         return named
     known = {str(job) for job in _jobs((*seen.said("scheduler", "job-state", "earlier-state"), *seen.said("slurm")))}
@@ -125,9 +127,16 @@ def job_of(seen: Seen) -> dict[str, Value]:
     """Return the scheduler's number of the job, from its own words or from the name of its log."""
     named = job_logs(seen)
     told = [*_jobs(seen.said("scheduler", "job-state")), *_jobs(seen.said("slurm"))]
+    told += _jobs(seen.said("scheduler", "job-report"))
     # A table lists other jobs too: the one whose log this is, where it is among them.
     jobs = [*(job for job in named if job in told), *told, *named]
     return {"job_id": jobs[0]} if jobs and len(set(named)) < 2 else {}
+
+
+def node_of(seen: Seen) -> dict[str, Value]:
+    """Return the node on which a batch system says that the job ran, where it names one alone."""
+    nodes = {node for e in seen.said("scheduler", "job-report") if (node := e.fields.get("node"))}
+    return {"node": nodes.pop()} if len(nodes) == 1 else {}
 
 
 def start_of(seen: Seen, path: str) -> dict[str, Value]:

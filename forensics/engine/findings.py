@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from forensics import timeline
 from forensics.engine.causes import Candidate
-from forensics.engine.context import before_node, exit_of, job_of, pid_of, ranks_of, start_of, versions_of
+from forensics.engine.context import before_node, exit_of, job_of, node_of, pid_of, ranks_of, start_of, versions_of
 from forensics.engine.facts import derived
 from forensics.engine.match import Match
 from forensics.engine.seen import Seen
@@ -112,6 +112,8 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
             facts |= _last_step(candidate, seen)
         if "node" in candidate.rule.facts and event.host:
             facts.setdefault("node", event.host)
+        if "node" in candidate.rule.facts:
+            facts = {**node_of(seen), **facts}
         facts = {**job_of(seen), **versions_of(seen, candidate.rule.facts), **facts}
         if "exit_code" not in facts and "signal" not in facts:
             facts |= exit_of(seen, event.rank, event.path)

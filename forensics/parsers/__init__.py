@@ -6,6 +6,7 @@ has it. Progress markers come last and share lines with anyone.
 
 from forensics.model import FileParser, LineParser
 from forensics.parsers import (
+    batch_report,
     c10d,
     cuda_error,
     device_assert,
@@ -40,6 +41,7 @@ from forensics.parsers import (
 LINE_PARSERS: tuple[LineParser, ...] = (
     kernel.PARSER,
     slurm.PARSER,
+    batch_report.PARSER,
     tmux.PARSER,
     ssh.PARSER,
     shell.PARSER,
