@@ -20,6 +20,7 @@ _STATUSES = (
 _VERSIONS = ("kernel_module", "library")
 _NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
 ENDED_BY_OTHERS = frozenset({-15, 143, -2, 130})
+_DIED = lazy(r"\*\*\* SIG[A-Z]{2,5} \(@0x[\da-f]{1,16}\) received by PID (?P<pid>\d{1,10}) ")
 _TRAINS = lazy(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun|mpirun)\b|\.(?:py|sh)\b")
 _INTERACTIVE = lazy(r"interact\w*\+?|bash|zsh|tmux|screen|salloc|sys/dash\S*|extern", re.IGNORECASE)
 """What salloc, `srun --pty bash` and Open OnDemand call a job: sacct cuts its name to ten characters."""
@@ -47,7 +48,7 @@ def exit_of(seen: Seen, rank: int | None, path: str = "") -> dict[str, Value]:
 
 
 def pid_of(seen: Seen, event: Event) -> dict[str, Value]:
-    """Return the process that an event is of: by its prefix, else as a launcher names that of its rank."""
+    """Return the process that an event is of: by its prefix, as its launcher names it, or as its last words do."""
     if event.pid is not None:
         return {"pid": event.pid}
     told = [e for e in seen.said("torchrun", "failure", "failed") if isinstance(e.fields.get("pid"), int)]
@@ -55,6 +56,9 @@ def pid_of(seen: Seen, event: Event) -> dict[str, Value]:
     own = [e for e in told if event.rank is not None and e.rank == event.rank]
     chosen = own or first or told
     pids = {e.fields["pid"] for e in chosen}
+    if not pids:  # glog's handler of signals, which Paddle and Caffe have
+        died = (_DIED.search(line.text) for line in seen.tails.get(event.path, ()))
+        pids = {int(found["pid"]) for found in died if found is not None}
     return {"pid": pids.pop()} if len(pids) == 1 else {}
 
 

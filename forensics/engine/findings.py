@@ -20,7 +20,9 @@ from forensics.text.lazy import lazy
 
 EVIDENCE = 6
 """Places cited for one finding; more would hide the deciding one."""
-_PROGRAMS = frozenset({"exception", "c10d", "device", "nccl", "dynamo", "torchelastic", "log", "output"})
+_PROGRAMS = frozenset(
+    {"exception", "c10d", "device", "nccl", "dynamo", "torchelastic", "cuda", "usage", "log", "output"}
+)
 """Speakers of whose process a launcher tells the number."""
 _PLACE = lazy(r"\{(\w+)\}")
 _ORDER = {"root": 0, "cause": 1, "consequence": 2, "note": 3}

@@ -135,3 +135,24 @@ def test_of_two_logs_the_status_in_that_of_the_root_counts() -> None:
         resume_log=f"step 2/9 | loss 2.0\n{raised}\u001b[Kharness-1 exited with code 1\n",
     )
     assert report.run.exit_code == 1
+
+
+def test_a_batch_system_reports_job_and_node() -> None:
+    """LSF puts its report before or behind what the program printed."""
+    lsf = (
+        "Subject: Job 1180233: <opus-mt-deu> in cluster <ccc> Exited\n\n"
+        "Job was executed on host(s) <8*dccxc214>, in queue <x86_24h>, as user <me> in cluster <ccc>\n"
+        "TERM_OWNER: job killed by owner.\nExited with exit code 130.\n"
+    )
+    report = analyse(report_txt=lsf)
+    assert report.root is not None
+    facts = report.root.facts
+    assert (facts["job_id"], facts["node"]) == (1180233, "dccxc214")
+
+
+def test_a_process_names_itself_as_a_signal_ends_it() -> None:
+    """As glog's handler of signals does, in Paddle and Caffe."""
+    last = "  [SignalInfo: *** SIGABRT (@0x3e800001e1f) received by PID 7711 (TID 0x7f1c31fff700) from PID 7711 ***]\n"
+    report = analyse(train_log=OOM + last)
+    assert report.root is not None
+    assert report.root.facts["pid"] == 7711
