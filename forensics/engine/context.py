@@ -20,6 +20,11 @@ _STATUSES = (
 _VERSIONS = ("kernel_module", "library")
 _NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
 ENDED_BY_OTHERS = frozenset({-15, 143, -2, 130})
+_RETURNED = lazy(
+    r"CalledProcessError: Command .{1,4000}?(?:returned non-zero exit status (?P<code>\d{1,3})\b"
+    r"|died with <Signals\.SIG\w{2,5}: (?P<signal>\d{1,2})>)"
+)
+"""Source: subprocess.CalledProcessError of CPython, as accelerate, DeepSpeed and many scripts let it through."""
 _DIED = lazy(r"\*\*\* SIG[A-Z]{2,5} \(@0x[\da-f]{1,16}\) received by PID (?P<pid>\d{1,10}) ")
 _TRAINS = lazy(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun|mpirun)\b|\.(?:py|sh)\b")
 _INTERACTIVE = lazy(r"interact\w*\+?|bash|zsh|tmux|screen|salloc|sys/dash\S*|extern", re.IGNORECASE)
@@ -44,6 +49,16 @@ def exit_of(seen: Seen, rank: int | None, path: str = "") -> dict[str, Value]:
         found = {name: event.fields[name] for name in ("exit_code", "signal") if event.fields.get(name)}
         if found:
             return found
+    return _of_a_starter(seen)
+
+
+def _of_a_starter(seen: Seen) -> dict[str, Value]:
+    """Return the status with which a launcher written in Python says that the training's command returned."""
+    for event in seen.said("exception"):
+        told = _RETURNED.search(event.message)
+        if told is None or not _TRAINS.search(told[0]):
+            continue
+        return {"signal": int(told["signal"])} if told["signal"] else {"exit_code": int(told["code"])}
     return {}
 
 

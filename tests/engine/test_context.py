@@ -156,3 +156,18 @@ def test_a_process_names_itself_as_a_signal_ends_it() -> None:
     report = analyse(train_log=OOM + last)
     assert report.root is not None
     assert report.root.facts["pid"] == 7711
+
+
+@pytest.mark.parametrize(
+    ("returned", "fact"),
+    [("returned non-zero exit status 255.", ("exit_code", 255)), ("died with <Signals.SIGKILL: 9>.", ("signal", 9))],
+)
+def test_a_launcher_says_what_the_command_returned(returned: str, fact: tuple[str, int]) -> None:
+    """What accelerate raises below the traceback of the training itself, if that is what it started."""
+    raised = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n'
+    raised += "subprocess.CalledProcessError: Command '['{name}', 'x']' " + returned + "\n"
+    trained, listed = (analyse(train_log=OOM + raised.format(name=name)).root for name in ("python", "ls"))
+    assert trained is not None
+    assert listed is not None
+    assert trained.facts[fact[0]] == fact[1]
+    assert fact[0] not in listed.facts
