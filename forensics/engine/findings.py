@@ -106,6 +106,9 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
         value = event.fields.get(name)
         if value not in {None, ""} and event.speaker in {"exception", "torchelastic", "device"}:
             facts.setdefault(name, value)
+    raised = (m.event.fields.get("exception") for m in candidate.matches if m.event.speaker == "exception")
+    if "exception" not in facts and candidate.role == "root" and (error := next(filter(None, raised), None)):
+        facts["exception"] = error  # what the program raised upon the line that decides
     source = seen.source(event.path)
     if source is not None and source.pane_width:
         facts["pane_width"] = source.pane_width

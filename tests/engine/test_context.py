@@ -171,3 +171,18 @@ def test_a_launcher_says_what_the_command_returned(returned: str, fact: tuple[st
     assert listed is not None
     assert trained.facts[fact[0]] == fact[1]
     assert fact[0] not in listed.facts
+
+
+def test_what_was_raised_is_told_beside_the_line_that_decides() -> None:
+    """XLA's allocator speaks first, and Python raises what came of it."""
+    log = (
+        "2023-11-01 09:24:11.480012: W external/tsl/framework/bfc_allocator.cc:479] Allocator (GPU_0_bfc) ran out of "
+        "memory trying to allocate 4.44GiB (rounded to 4770354432)requested by op \n"
+        + RAISED.format(
+            error="jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate "
+            "4770354232 bytes."
+        )
+    )
+    report = analyse(train_log=log)
+    assert report.root is not None
+    assert (root(report), report.root.facts["exception"]) == ("memory.gpu-oom", "XlaRuntimeError")
