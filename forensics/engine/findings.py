@@ -13,7 +13,7 @@ from forensics.engine.context import before_node, exit_of, job_of, node_of, pid_
 from forensics.engine.facts import derived
 from forensics.engine.match import Match
 from forensics.engine.seen import Seen
-from forensics.model import SEVERITIES, Evidence, Finding, Fix, Value
+from forensics.model import SEVERITIES, Event, Evidence, Finding, Fix, Value
 from forensics.rulebook.conditions import holds
 from forensics.rulebook.schema import FixSpec
 from forensics.text.lazy import lazy
@@ -102,13 +102,7 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
         facts[name] = len({(m.event.path, m.event.line, m.event.lane) for m in candidate.matches})
     event = decisive.event
     facts |= derived(facts, event.message)
-    for name in ("exception", "file", "file_line", "function"):
-        value = event.fields.get(name)
-        if value not in {None, ""} and event.speaker in {"exception", "torchelastic", "device"}:
-            facts.setdefault(name, value)
-    raised = (m.event.fields.get("exception") for m in candidate.matches if m.event.speaker == "exception")
-    if "exception" not in facts and candidate.role == "root" and (error := next(filter(None, raised), None)):
-        facts["exception"] = error  # what the program raised upon the line that decides
+    facts |= {name: value for name, value in _raised(candidate, event).items() if name not in facts}
     source = seen.source(event.path)
     if source is not None and source.pane_width:
         facts["pane_width"] = source.pane_width
@@ -127,6 +121,18 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
         if "start_command" in candidate.rule.facts:
             facts |= start_of(seen, event.path)
     return facts
+
+
+def _raised(candidate: Candidate, decisive: Event) -> dict[str, Value]:
+    """Return the exception and its place; where another line decides, only what the program raised upon it."""
+    if decisive.speaker in {"exception", "torchelastic", "device"}:
+        names = ("exception", "file", "file_line", "function")
+        return {name: value for name in names if (value := decisive.fields.get(name)) not in {None, ""}}
+    if candidate.role != "root":
+        return {}
+    raised = (m.event.fields.get("exception") for m in candidate.matches if m.event.speaker == "exception")
+    error = next(filter(None, raised), None)
+    return {"exception": error} if error else {}
 
 
 def _last_step(candidate: Candidate, seen: Seen) -> dict[str, Value]:

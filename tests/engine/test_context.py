@@ -185,4 +185,4 @@ def test_what_was_raised_is_told_beside_the_line_that_decides() -> None:
     )
     report = analyse(train_log=log)
     assert report.root is not None
-    assert (root(report), report.root.facts["exception"]) == ("memory.gpu-oom", "XlaRuntimeError")
+    assert (root(report), report.root.facts["exception"]) == ("memory.gpu-oom", "jaxlib.xla_extension.XlaRuntimeError")
