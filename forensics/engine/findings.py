@@ -130,9 +130,8 @@ def _raised(candidate: Candidate, decisive: Event) -> dict[str, Value]:
         return {name: value for name in names if (value := decisive.fields.get(name)) not in {None, ""}}
     if candidate.role != "root":
         return {}
-    raised = (m.event.fields.get("exception") for m in candidate.matches if m.event.speaker == "exception")
-    error = next(filter(None, raised), None)
-    return {"exception": error} if error else {}
+    raised = [m.event.fields.get("exception") for m in candidate.matches if m.event.speaker == "exception"]
+    return {"exception": error} if (error := next((name for name in raised if name), None)) else {}
 
 
 def _last_step(candidate: Candidate, seen: Seen) -> dict[str, Value]:
