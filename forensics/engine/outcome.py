@@ -126,14 +126,21 @@ def _late_lines(steps: Iterable[Step]) -> dict[tuple[str, int | None], int]:
 def _last_epoch(seen: Seen) -> int | None:
     """Return the last of the planned epochs, where training reached it and then saved or evaluated what it had."""
     steps = seen.current_steps()
-    last = max((s for s in steps if s.series == "train" and s.epochs), key=lambda s: s.line, default=None)
-    if last is None or last.epoch is None or last.epochs is None or last.epoch < last.epochs:
+    told = ((e.path, e.fields.get("workflow_epochs")) for e in seen.said("progress", "config"))
+    planned = {path: number for path, number in told if isinstance(number, int)}
+    counted = (s for s in steps if s.series == "train" and (s.epochs or s.path in planned))
+    last = max(counted, key=lambda s: s.line, default=None)
+    epochs = (last.epochs or planned.get(last.path)) if last is not None else None
+    if last is None or last.epoch is None or epochs is None or last.epoch < epochs:
         return None
     if any(s.series == "train" and s.path == last.path and s.line > last.line for s in steps):
         return None
     saved = any(e.path == last.path and e.line > last.line for e in seen.said("progress", "checkpoint-saved"))
     judged = any(s.series == "eval" and s.path == last.path and s.line > last.line for s in steps)
-    return last.epochs if saved or judged else None
+    # MMCV validates at the end of an epoch, by numbers that have any names.
+    below = (line.text for line in seen.tails.get(last.path, ()) if line.number > last.line)
+    judged = judged or (last.path in planned and any("Epoch(val) [" in text for text in below))
+    return epochs if saved or judged else None
 
 
 def _reported(seen: Seen) -> list[Event]:

@@ -8,16 +8,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from forensics.engine.outcome import is_end
+from forensics.engine.promised import base
 from forensics.engine.seen import Seen
 from forensics.model import Event, Step
 from forensics.parsers.typed import program_of
 
 _FAULTS = frozenset({"exception", "shell", "stack", "torchrun", "slurm"})
 _DIGITS = re.compile(r"\d+")
+_APPENDS = re.compile(r"(?:\btee (?:-a|--append) |>> ?)(?P<log>[^\s;&|<>]{1,400})")
+"""A command whose output is added to a log: in that very log, it begins another try."""
 _HEAD = 40
 """Characters that tell one kind of opening line from another."""
 
@@ -79,15 +82,18 @@ def _started_again(seen: Seen) -> dict[str, int]:
     return found
 
 
-def _shown_again(commands: Iterable[Event], faults: dict[str, list[int]]) -> Iterator[tuple[str, int]]:
+def _shown_again(commands: Sequence[Event], faults: dict[str, list[int]]) -> Iterator[tuple[str, int]]:
     """Yield where a command was given once more, after what it had said itself was of a fault."""
     typed: dict[tuple[str, int | None, str | None], list[tuple[int, str]]] = defaultdict(list)
     for event in commands:
         typed[event.path, event.rank, event.host].append((event.line, program_of(event.message)))
+    appended = {
+        (e.path, e.line) for e in commands if (to := _APPENDS.search(e.message)) and base(to["log"]) == base(e.path)
+    }
     for (path, *_), given in typed.items():
         failed: set[str] = set()
         for (line, program), (after, _) in pairwise((*sorted(given), (1 << 62, ""))):
-            if program and program in failed:
+            if program and (program in failed or (faults[path][:1] < [line] and (path, line) in appended)):
                 yield path, line
             own = faults[path]
             if program and bisect_left(own, line) < bisect_left(own, after):

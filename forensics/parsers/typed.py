@@ -78,7 +78,7 @@ class Typed:
             for before in ("$ ", "# ", "+ ")
             for program in ("python", "torchrun", "accelerate launch", "deepspeed ", "srun ", "mpirun ", "bash ")
         ),
-        *("CUDA_VISIBLE_DEVICES=", "nohup "),
+        *("CUDA_VISIBLE_DEVICES=", "nohup ", "tee -a "),
         *("!python", "!torchrun", "!accelerate launch", "!deepspeed ", "!bash "),
     )
     follow = 0

@@ -12,7 +12,7 @@ from forensics.text.lazy import lazy
 from forensics.text.peeled import LEVEL_WORDS, Peeled, Peeler
 
 _GLOG = lazy(r"([IWEFDVC])(?:20\d\d)?\d{3,4} \d\d:\d\d:\d\d")
-_GLOG_REST = lazy(r" {0,6}(?:(\d{1,10}) )?([\w./<>+-]{1,200}:\d{1,7})\] ?")
+_GLOG_REST = lazy(r" {0,6}(?:(\d{1,20}) )?([\w./<>+-]{1,200}:\d{1,7})\] ?")
 _OLD_GLOG = lazy(r"\[([IWEF]) [\w./+-]{1,200}:\d{1,7}\] ")
 _NEMO = lazy(r"\[NeMo ([IWEDC]) (?=\d{4}-)")
 _NEMO_REST = lazy(r"[\w./<>-]{1,200}(?::\d{1,7})?\] ?")
@@ -57,7 +57,7 @@ def glog_rest(head: str, text: str, at: int, found: Peeled) -> int | None:
     rest = _GLOG_REST.match(text, at)
     if rest is None:
         return at
-    if rest[1] and found.pid is None:
+    if rest[1] and len(rest[1]) < 11 and found.pid is None:  # Abseil for Python names the thread by its address
         found.pid = int(rest[1])
     return rest.end()
 

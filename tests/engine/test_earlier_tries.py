@@ -234,6 +234,9 @@ def test_a_program_that_is_started_again_failed_before(
         "==== attempt 2  Sun Nov 29 21:02:11 CET 2026 ====\n",
         "--- restarting ---\n",
         "### Rerun #2 ###\n",
+        "===== 2021-08-30 09:41 fold 0 (after runtime restart, smaller patch) ====\n",
+        "==== Thu Jun 13 17:39:12 2024 python -m torch.distributed.launch train.py -b 128 (reduced)\n",
+        "$ ACCELERATE_LOG_LEVEL=info accelerate launch run_dpo.py --bs 2 2>&1 | tee -a all.log\n",
     ],
 )
 def test_a_banner_between_two_tries_parts_them(banner: str) -> None:

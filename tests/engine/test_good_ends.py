@@ -272,3 +272,19 @@ def test_an_ignored_exception_without_its_traceback_is_no_end(above: str, verdic
     """The interpreter says in the line above that it goes on."""
     log = "step 8/90 loss 1.0\nstep 9/90 loss 0.9\n" + above + "OSError: [Errno 9] Bad file descriptor\n"
     assert report(log, exit_code="0\n" if above else "1\n").verdict == verdict
+
+
+@pytest.mark.parametrize(("epoch", "verdict"), [(4, "healthy"), (3, "unknown")])
+def test_mmcv_ends_without_a_word_after_its_last_validation(epoch: int, verdict: str) -> None:
+    """How many epochs there are stands at the beginning."""
+    head = "2021-11-22 01:20:03,911 - mmocr - INFO - workflow: [('train', 1)], max: 4 epochs\n"
+    steps = "".join(
+        f"2021-11-22 0{n}:36:01,641 - mmocr - INFO - Epoch [{n}][6200/6259]\tlr: 1.000e-03, time: 0.561, loss: 0.087\n"
+        for n in range(1, epoch + 1)
+    )
+    ends = (
+        f"2021-11-22 0{epoch}:37:01,500 - mmocr - INFO - Saving checkpoint at {epoch} epochs\n"
+        f"2021-11-22 0{epoch}:38:01,980 - mmocr - INFO - Epoch(val) [{epoch}][500]\t0_word_acc: 0.7800\n"
+    )
+    assert report(head + steps + ends).verdict == verdict
+    assert report(head + steps).verdict == "unknown"

@@ -29,6 +29,8 @@ _TYPED = lazy(
 _WEIGHTS_MISSED = lazy(
     r"(?:FileNotFoundError|OSError|IOError)\b.{0,200}No such file or directory.{0,1000}"
     r"\.(?:pth?|ckpt|bin|safetensors|pkl|h5|hdf5|keras|tar|npz|nemo|onnx|params|pdparams|weights|index)\b"
+    r"|\b(?:Incorrect path_or_model_id: '|Can't find a checkpoint |Can't load .{1,60}? for '|Repo id must .{1,120}? ')"
+    r"[^'\n]{0,300}checkpoint[-_]\d"
 )
 _FRAME = lazy(r'File "(?P<file>[^"\n]{1,400})"')
 

@@ -24,6 +24,7 @@ PANES = frozenset({"tmux-capture", "transcript"})
 """Kinds of source that show what a terminal showed."""
 _TRAINS = lazy(r"train|finetun", re.IGNORECASE)
 _NUMBER = lazy(r"(?<!\d)\d{4,18}(?!\d)")
+_COUNT = lazy(r"\d+")
 _JOB_OUTPUT = lazy(r"\.[oe]\d{3,18}$|^(?:slurm|pbs|lsf)[-_.]\d{3,18}\.\w{3}$")
 """How a batch system names the output of a job."""
 _PENDING = frozenset({"PENDING", "PD", "CONFIGURING", "CF"})
@@ -264,7 +265,8 @@ def _nearest(path: str, sources: list[Source]) -> str | None:
             continue
         differs = (i for i, (a, b) in enumerate(zip(stem, other, strict=False)) if a != b)
         shared = next(differs, min(len(stem), len(other)))
-        if shared >= max(4, 0.6 * len(stem)) and shared >= length:
+        counted = _COUNT.sub("0", f"{stem}.{suffix}") == _COUNT.sub("0", other)
+        if (counted or shared >= max(4, 0.6 * len(stem))) and shared >= length:
             best, length = source.path, shared
     return best
 

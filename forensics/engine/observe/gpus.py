@@ -108,7 +108,9 @@ def _all_idle(seen: Seen) -> Iterator[Event]:
         text = "the program says that it does not use the GPU, and the GPU does nothing"
         yield observed(said.place, "gpu-unused", text, fields, (last.place,), said.time)
     text = f"all {len(used)} GPUs are idle and empty"
-    kind = "never-used" if _never_used(seen, looks) else "left-empty" if _long_after(seen, last) else "all-idle"
+    gone = _long_after(seen, last)
+    unused = _never_used(seen, looks) or (gone and outcome(seen).running)
+    kind = "never-used" if unused else "left-empty" if gone else "all-idle"
     yield observed(last.place, kind, text, fields, also, last.time)
 
 

@@ -29,6 +29,7 @@ TRIGGERS = (
     "results aggregated", " TERMINATED", "raining of ", "the tuning loop", "zero exit code", "*** Best metric",
     "Best metric: ", "CV ", "OOF ", "olds ", "ross-validation ", "hrink model to ", "restart_count=",
     "will restart worker group", "Restarting worker group", "ttempt ",
+    *(f"== {date}" for date in ("Mon ", "Tue ", "Wed ", "Thu ", "Fri ", "Sat ", "Sun ", "20")), "## 20",
     *(f"{drawn} {word}" for drawn in ("==", "--", "##", "**") for word in ("re", "Re", "RE", "try ", "run ", "Run ")),
     "rying again",
 )  # fmt: skip
@@ -144,7 +145,10 @@ _COUNT = lazy(r"\brestart_count=(\d{1,9})")
 _BANNER = lazy(
     r"\s{0,8}[=#*~-]{2,80}\s{0,4}(?:[A-Z][a-z]{2} [\w :]{8,28}\s{1,3}|[\d:/T.+ -]{8,30}\s{0,3})?"
     r"(?:re-?(?:submit|start|launch|run|try|queue)\w{0,6}|(?:attempt|try|run)\s{0,2}#?\d{1,4})\b"
-    r"|\W{0,6}[\w ,-]{0,60}\btrying again\W{0,4}$",
+    r"|\W{0,6}[\w ,-]{0,60}\btrying again\W{0,4}$"
+    r"|[=#]{3,80} [\d:/T.+ -]{8,30}.{0,80}?\b(?:re-?(?:start|launch|run|try|submit)\w{0,6}|again)\b"
+    r"|={3,80} [A-Z][a-z]{2} [A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d (?:[A-Z]{2,5} )?\d{4}\b.{0,300}"
+    r"(?:\b(?:python[\d.]*|torchrun|accelerate|deepspeed|srun) |\.(?:sh|py)\b)",
     re.IGNORECASE,
 )
 """What scripts and people write into a log between two tries."""

@@ -30,8 +30,11 @@ TRIGGERS = (
     "Total train batch size", "Num examples", "Num Epochs", "torch.Size([", "shape", "q (", "k (", "v (", "query (",
     "key (", "scores (", "logits (", "mask (", "model_type", "torch_dtype", "gradient_checkpointing",
     "tie_word_embeddings", "name_or_path", "attn_implementation", "optim=", '"optim"', "bf16=", '"bf16"',
+    "workflow: [",
 )  # fmt: skip
 
+_WORKFLOW = lazy(r"workflow: \[[^\]\n]{1,200}\], max: (\d{1,7}) epochs")
+"""How MMCV 1 says for how many epochs a run is to train: it says nothing when it has."""
 _TELLING = lazy(
     r"(?:batch[_-]?size|micro_?bs|micro_batch|seq(?:uence)?[_-]?len(?:gth)?|max_(?:seq_)?len(?:gth)?|max_position_embeddings"
     r"|n_?heads?|num_(?:attention_|key_value_)?heads|heads|head_dim|hidden_(?:size|dim)|d_model|n_embd|vocab(?:_size)?"
@@ -87,6 +90,9 @@ def configuration(text: str) -> Iterator[Fact]:
     """Yield `config` with the line's settings under their own names, at most 200."""
     if header := _HEADER.match(text):
         yield "config", {header[1].strip(): _value(header[2])}
+        return
+    if planned := _WORKFLOW.match(text):
+        yield "config", {"workflow_epochs": int(planned[1])}
         return
     if not has_any(text, _NAMED) or _CODE.search(text):
         return

@@ -39,6 +39,7 @@ _ASKED = lazy(
     r"(?=.{0,200}--format=\S{0,20}csv\S{0,20}noheader)"
 )
 """A command that has rows printed without the names of their columns, where somebody typed it."""
+_SESSIONS = frozenset({"transcript", "tmux-capture", "text"})
 _LISTINGS: dict[str, Callable[[Lines, Context], Iterator[Event]]] = {
     "nvidia-smi-topo": monitor.topology,
     "nvidia-smi-nvlink": monitor.links,
@@ -95,11 +96,14 @@ def _listen(records: Iterable[Record], context: Context) -> Iterator[Event]:
     shown: list[Record] = []  # the table, or the rows, that are being printed
     reader: _Reader = table.read
     before: list[Record] = []  # the two lines above: a table's date and its border
+    asked_at: float | None = None  # what `date` has answered last in a session
     for record in records:
         text = record.text
         if shown and (record.line.gap or not _continues(text, reader)):
-            yield from _embedded(reader, shown, context)
+            yield from _embedded(reader, shown, context, asked_at)
             shown = []
+        if record.time is not None and not text.strip() and context.source.kind in _SESSIONS:
+            asked_at = record.time
         if shown:
             shown.append(record)
         elif table.HEADER.search(text):
@@ -114,7 +118,7 @@ def _listen(records: Iterable[Record], context: Context) -> Iterator[Event]:
             topic, facts = problem
             yield quote("nvidia-smi", kind_of(topic), [record], context, {"topic": topic, **facts})
         before = [record] if record.line.gap else [*before[-1:], record]
-    yield from _embedded(reader, shown, context)
+    yield from _embedded(reader, shown, context, asked_at)
 
 
 def _above(before: list[Record]) -> list[Record]:
@@ -137,7 +141,8 @@ def _continues(text: str, reader: _Reader) -> bool:
     return text.lstrip()[:1] in {"|", "+", ""}
 
 
-def _embedded(reader: _Reader, shown: list[Record], context: Context) -> Iterator[Event]:
+def _embedded(reader: _Reader, shown: list[Record], context: Context, asked_at: float | None) -> Iterator[Event]:
+    """Yield what a part of a text shows: rows without a time are of that at which somebody asked."""
     if not shown:
         return
     lines = [(record.line.number, record.text if record.text.strip() else record.raw) for record in shown]
@@ -145,7 +150,8 @@ def _embedded(reader: _Reader, shown: list[Record], context: Context) -> Iterato
     raw = {record.line.number: record.raw for record in shown}
     for event in sorted((*events(snapshots, context), *found), key=lambda event: event.line):
         quoted = [raw[n] for n in range(event.line, event.end_line + 1) if n in raw]
-        yield replace(event, text="\n".join(quoted[: event.text.count("\n") + 1]))
+        time = event.time if event.time is not None else asked_at
+        yield replace(event, text="\n".join(quoted[: event.text.count("\n") + 1]), time=time)
 
 
 PARSER = NvidiaSmi()

@@ -60,7 +60,7 @@ _NEXT = lazy(
     r"|.{0,200}?(?:\b(?:step|epoch|iter(?:ation)?)\b\W{0,4}\d.{0,200}\b\w{0,40}loss\b|\d%\|)",
     re.IGNORECASE,
 )
-_BANNER = lazy(r"[=\-*]{8,}$")
+_BANNER = lazy(r"[=\-*]{8,}$|[=#]{4,} \S")
 _OTHERS = ("Pane is dead", "=>> PBS: ", ">>> PBS: ", "slurmstepd: ", "srun: ")
 """How what is no program's own line begins: the words of a multiplexer and of batch systems."""
 _QUOTES = " raised:"

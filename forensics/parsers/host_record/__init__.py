@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from forensics.model import Context, Event, Value
-from forensics.parsers.process_list import processes
+from forensics.parsers.host_record.processes import processes
 from forensics.sources.sniff import PROMPT
 from forensics.text.lazy import lazy
 from forensics.text.months import in_english
