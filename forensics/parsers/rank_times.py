@@ -9,6 +9,8 @@
         Rank 0: 295.07ms
     GPU relative performance:
       Rank=5 Node=b7c1e0f2a9d4 Score=0.58
+         Train MinThroughput/Rank: 61.68TF/5
+         Train MaxThroughput/Rank: 129.70TF/2
     | MnRtt/Rnk: 3340.69ms/11 | ... | MnDRtt/Rnk: 14.71ms/10 | MxDRtt/Rnk: 1738.68ms/11 | ...
 
 Events `data-times`, `compute-times` and `work-times` (rank, slowest_ms, others_ms, section of the
@@ -18,6 +20,7 @@ the detector by the clocks that it tells.
 Times of sections in which ranks wait for each other say nothing of who is slow, and are not
 read. Sources: Megatron-LM megatron/core/timers.py (`--timing-log-option all`) and
 megatron/core/utils.py (StragglerDetector); NVIDIA's resiliency extension in Megatron-Bridge;
+Composer's global straggler detector;
 FlagScale's straggler report, whose sections are timed on each rank by itself.
 """
 
@@ -35,6 +38,9 @@ _ROW = lazy(r"\s{1,16}rank {1,8}(?P<rank>\d{1,7}): (?P<ms>\d{1,12}\.\d{1,4})\s*$
 _WORK = lazy(r"\s{1,16}Min: \d{1,12}\.\d{1,4}ms, Max: \d{1,12}\.\d{1,4}ms, ")
 _WORK_ROW = lazy(r"\s{1,16}Rank (?P<rank>\d{1,7}): (?P<ms>\d{1,12}\.\d{1,4})ms\s*$")
 _SCORE = lazy(r"\s{1,8}Rank=(?P<rank>\d{1,7}) Node=(?P<node>\S{1,100}) Score=(?P<score>\d\.\d{1,4})\s*$")
+_THROUGHPUT = lazy(
+    r"\s{1,8}Train (?P<which>Min|Max)Throughput/Rank: (?P<flops>\d{1,9}(?:\.\d{1,4})?)TF/(?P<rank>\d{1,7})\s*$"
+)
 _SCORED = "GPU relative performance:"
 _LONGEST = 60
 _DETECTED = lazy(
@@ -86,17 +92,25 @@ def _clocks(record: Record, context: Context) -> Iterator[Event]:
 
 
 class RankScores:
-    """How fast the GPU of each rank is beside the fastest one, as NVIDIA's resiliency extension scores them."""
+    """How fast the GPU of each rank is beside the fastest one, as NVIDIA's resiliency extension and Composer tell."""
 
     speaker = "timers"
-    triggers = (_SCORED,)
+    triggers = (_SCORED, "MinThroughput/Rank: ")
     follow = 130
     hears: Hears = "blocks"
 
     def parse(self, records: Iterable[Record], context: Context) -> Iterator[Event]:
         """Yield one event a table."""
         rows: list[tuple[float, int, str, Record]] | None = None
+        least: tuple[float, int, Record] | None = None
         for record in records:
+            if "Throughput/Rank: " in record.text and (told := _THROUGHPUT.match(record.text)):
+                if told["which"] == "Min":
+                    least = float(told["flops"]), int(told["rank"]), record
+                elif least is not None:
+                    yield _throughput(least, float(told["flops"]), context)
+                    least = None
+                continue
             row = _SCORE.match(record.text) if rows is not None and not record.line.gap else None
             if row is not None and rows is not None:
                 rows.append((float(row["score"]), int(row["rank"]), row["node"], record))
@@ -104,6 +118,13 @@ class RankScores:
             yield from _lowest(rows or [], context)
             rows = [] if _SCORED in record.text else None
         yield from _lowest(rows or [], context)
+
+
+def _throughput(least: tuple[float, int, Record], most: float, context: Context) -> Event:
+    flops, rank, record = least
+    score = round(flops / most, 2) if most else 1.0
+    fields: dict[str, Value] = {"rank": rank, "score": score, "others_score": 1.0}
+    return quote("timers", "scores", [record], context, fields)
 
 
 def _lowest(rows: list[tuple[float, int, str, Record]], context: Context) -> Iterator[Event]:

@@ -27,7 +27,7 @@ from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
 _WHOLE = lazy(
-    r"(?:\[[\w :./-]{1,60}\] )?\W{0,6}(?:[\w./-]{1,80}: )?(?:[A-Za-z]{1,20},? ){0,6}?(?:with )?"
+    r"(?:\[[\w :./-]{1,60}\] )?\W{0,6}(?:(?:[Ss]tage )?[\w./-]{1,80}: )?(?:[A-Za-z]{1,20},? ){0,6}?(?:with )?"
     r"(?:(?:[Ee]xit|[Rr]eturn)[ _-]?(?:code|status)(?: is| was)?"
     r"|(?:(?:TRAIN(?:ING)?|JOB|RUN|FINAL|PY(?:THON)?)_)?(?:EXIT(?:_?(?:CODE|STATUS))?|RC|RET|STATUS)"
     r"|exit|rc|ret|returncode)"

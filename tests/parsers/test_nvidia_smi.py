@@ -219,6 +219,18 @@ def test_a_table_in_a_session_is_a_snapshot_with_its_place() -> None:
     assert cutting.parse(ERRORS, text, "nvidia-smi-table") == []
 
 
+def test_rows_without_a_time_are_of_the_date_that_was_asked_for_before() -> None:
+    """`date`, then a query without a timestamp, in a session; in a log a line that is only a time says nothing."""
+    text = (
+        "mk@a6k:~$ date\nWed Oct 25 13:21:23 UTC 2023\n"
+        "mk@a6k:~$ nvidia-smi --query-gpu=index,utilization.gpu --format=csv\nindex, utilization.gpu [%]\n0, 98 %\n1, 96 %\n"
+    )
+    (event,) = cutting.parse(ERRORS, text, "transcript")
+    assert (event.fields["utilization"], event.time) == ((98, 96), 1698240083.0)
+    (event,) = cutting.parse(ERRORS, text, "training-log")
+    assert event.time is None
+
+
 def test_a_complaint_between_a_date_and_a_table_keeps_its_place() -> None:
     """A date two lines above a table is not the table's, if something else was said in between."""
     header = next(line for line in T580.split("\n") if "NVIDIA-SMI" in line)

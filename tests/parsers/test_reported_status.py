@@ -27,6 +27,7 @@ def status(line: str, after: str = "") -> int | None:
         ("EXIT_CODE=137", 137),
         ("rc=0", 0),
         ("[pipeline 10:01:37] train finished, exit 0", 0),
+        ("stage train: done exit=0", 0),
         ("TRAIN_EXIT=0", 0),
         ("TRAIN_RC=1", 1),
         ("JOB_STATUS=137", 137),

@@ -112,6 +112,8 @@ def test_a_prefix_without_a_time_comes_off(line: str, message: str, told: dict[s
         ("[2026-11-29 12:50:41,000] torch.distributed.run: [WARNING] ****", "****", {"level": "warning"}),
         ("[2026-11-29 12:50:41 TP3] MLA", "MLA", {"rank": 3, "lane": "TP3"}),
         ("[titan] 2026-11-29 12:50:41,000 - root - INFO - step:  1  loss: 7", "step:  1  loss: 7", {"level": "info"}),
+        ("I0305 03:10:50.625837 139727290783488 writer.py:48] [5150] loss=2.1", "[5150] loss=2.1", {"level": "info"}),
+        ("2018-09-18 15:21:34.70: E T:\\src\\cuda_event.cc:48] failed to query", "failed to query", {"level": "error"}),
         ("(EngineCore_DP0 pid=77) ERROR 11-29 12:50:41 [core.py:700] died", "died", {"lane": "EngineCore_DP0", "pid": 77, "level": "error"}),
         ("[rank7]:[E1129 12:50:41.000000000 ProcessGroupNCCL.cpp:684] [PG ID 0 Rank 7] x", "[PG ID 0 Rank 7] x", {"rank": 7, "level": "error"}),
         ("W1129 12:50:41.000000 1145 torch/distributed/run.py:851] Setting", "Setting", {"pid": 1145, "level": "warning"}),
