@@ -7,7 +7,8 @@
 
 Nothing is taken for torn by its looks alone. The logs are read again only where an exception tells of
 a record that did not parse, and what is found there is proven: the record fails at the very place that
-the exception names, and either its rest, put back, makes it whole or another whole record begins in it;
+the exception names, and either its rest, put back, makes it whole, or another whole record begins in it,
+or any begins at that place;
 or a progress line holds the very text that was no number. Source of the messages: CPython, json.decoder
 and float().
 """
@@ -38,6 +39,8 @@ _NO_NUMBER = lazy(
 _OPENING = lazy(r"\{\s{0,4}\"[^\"\\]{1,80}\":")
 _LONGEST = 1 << 13
 """Bytes of a line from which on it is passed over: a rest is tried at every character of a record."""
+_NUMBER = 2
+"""Characters of a number, `0.`, that may stand between where a record fails and where another one begins in it."""
 _REST_WITHIN = 3
 """Lines below a torn record among which its rest is looked for."""
 
@@ -134,7 +137,7 @@ def _torn_at(texts: list[str], char: int | None) -> bool:
     if cut is None or cut != char:
         return False
     again = record.find(opening[0], 1)
-    if again > 0 and _parses(record[again:]):
+    if again > 0 and (_parses(record[again:]) or cut <= again <= cut + _NUMBER):
         return not _parses(record[:again])  # two whole ones only lack the line feed between them
     return any(
         _parses(record[:at] + rest)

@@ -55,6 +55,16 @@ def test_a_record_cut_anywhere_is_found_where_the_reader_failed_on_it(at: int, w
     assert root(files) == ("capture.torn-line", "metrics.jsonl", 3)
 
 
+def test_a_record_that_another_one_was_written_over_is_found_too() -> None:
+    """Neither is whole: the later writer began in the middle of a number, and the rest of the first stands behind it."""
+    whole, other = record(0, 2), record(1, 1)
+    at = whole.index("2.4") + 2
+    row = whole[:at] + other[:20] + whole[at + 20 :]
+    rows = [record(0, 1), record(1, 1), row, *(record(0, n) for n in range(3, 40))]
+    files = {"metrics.jsonl": "\n".join(rows).encode() + b"\n", "job.out": failed(row).encode()}
+    assert root(files) == ("capture.torn-line", "metrics.jsonl", 3)
+
+
 def test_it_is_found_far_down_in_a_packed_log() -> None:
     """Pieces of a stream end anywhere, also in the middle of that line."""
     rows, row = torn(34)

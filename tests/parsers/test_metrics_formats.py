@@ -211,6 +211,8 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("MaxText", "completed step: 5, seconds: 1.25, TFLOP/s/device: 123.4, Tokens/s/device: 1234.5, loss: 10.211",
      {"step": 5, "step_time_s": 1.25, "tokens_per_s": 1234.5, "loss": 10.211}),
     ("epoch only", "Epoch 3: loss 0.5123 val_loss 0.6120", {"step": None, "epoch": 3.0, "loss": 0.5123}),
+    ("best losses, before there are any", "2024-09-06 10:03:05,114 INFO [train.py:1043] (0/4) {'best_train_loss': inf, 'best_valid_loss': inf, "
+     "'batch_idx_train': 0}", {"series": "eval"}),
     ("minus nan", "step 5 | loss -nan | grad_norm -inf", {"loss": NAN, "grad_norm": -math.inf}),
     ("epoch validation", "validation epoch 1: cer_error 0.2900 (best 0.2900), failed_samples=0", {"series": "eval", "epoch": 1.0}),
 ]  # fmt: skip
