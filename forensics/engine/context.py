@@ -145,15 +145,17 @@ def _of_a_shell(event: Event) -> bool:
 def job_of(seen: Seen) -> dict[str, Value]:
     """Return the scheduler's number of the job, from its own words or from the name of its log."""
     named = job_logs(seen)
-    told = [*_jobs(seen.said("scheduler", "job-state")), *_jobs(seen.said("slurm"))]
-    told += _jobs(seen.said("scheduler", "job-report"))
+    reported = seen.said("scheduler", "job-report")
+    told = _jobs((*seen.said("scheduler", "job-state"), *seen.said("slurm"), *reported))
     # A table lists other jobs too: the one whose log this is, where it is among them.
     jobs = [*(job for job in named if job in told), *told, *named]
     return {"job_id": jobs[0]} if jobs and len(set(named)) < 2 else {}
 
 
-def node_of(seen: Seen) -> dict[str, Value]:
-    """Return the node on which a batch system says that the job ran, where it names one alone."""
+def node_of(seen: Seen, event: Event) -> dict[str, Value]:
+    """Return the node that an event is from, else the only one on which a batch system says that the job ran."""
+    if event.host:
+        return {"node": event.host}
     nodes = {node for e in seen.said("scheduler", "job-report") if (node := e.fields.get("node"))}
     return {"node": nodes.pop()} if len(nodes) == 1 else {}
 

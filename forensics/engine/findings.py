@@ -109,10 +109,8 @@ def _facts(candidate: Candidate, decisive: Match, seen: Seen) -> dict[str, Value
     if candidate.role == "root":
         if "last_step" not in facts:
             facts |= _last_step(candidate, seen)
-        if "node" in candidate.rule.facts and event.host:
-            facts.setdefault("node", event.host)
-        if "node" in candidate.rule.facts:
-            facts = {**node_of(seen), **facts}
+        if "node" in candidate.rule.facts and "node" not in facts:
+            facts |= node_of(seen, event)
         facts = {**job_of(seen), **versions_of(seen, candidate.rule.facts), **facts}
         if "exit_code" not in facts and "signal" not in facts:
             facts |= exit_of(seen, event.rank, event.path)

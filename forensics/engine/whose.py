@@ -13,6 +13,7 @@ from forensics.engine.promised import base
 from forensics.engine.seen import LOG_KINDS, Seen
 from forensics.model import Event, Source, Value
 from forensics.parsers.typed import command_of
+from forensics.sources.sniff import SHOWN_KINDS
 from forensics.text.lazy import lazy
 
 _OLD_S = 120.0
@@ -33,7 +34,6 @@ _TRAINS = lazy(
 )
 """What a command that may start a training has in it."""
 _SHOWS = lazy(r"(?:sudo )?(?:tail|head|cat|less|more|zcat|e?grep|sed|awk) (?P<files>[^|;&>\n]{1,1000})")
-_SESSIONS = frozenset({"transcript", "tmux-capture", "text"})
 _PID = lazy(r"\bpid[:=] ?(?P<pid>\d{2,9})\b")
 """How a message names the process that it is about: Ray's `pid: 319924`."""
 _CLOSE = 20
@@ -69,10 +69,11 @@ class Whose:
             return False
         if _pid(event) in self._others:
             return True
-        if event.kind == "oom-kill" and self._named and _pid(event) not in self._named and not _trains(event):
-            return True  # the shell names the process that was killed, and this was another program
-        if event.kind == "oom-kill" and self._raised and not _trains(event):
-            return True  # our program says itself how it ended
+        if event.kind == "oom-kill" and not _trains(event):
+            # The shell names the process that was killed, and this was another program; or ours says how it ended.
+            another = bool(self._named) and _pid(event) not in self._named
+            if another or self._raised:
+                return True
         pids, span = self._said
         if _pid(event) in pids:
             return False  # the same process: whatever the clocks say, it is ours
@@ -128,7 +129,7 @@ class Whose:
     def _of_older_log(self, event: Event) -> bool:
         """Tell whether a line of a session is what `tail` or the like showed of the log of an earlier try."""
         source = self._seen.source(event.path)
-        if source is None or source.kind not in _SESSIONS or event.speaker in {"observed", "shell"}:
+        if source is None or source.kind not in SHOWN_KINDS or event.speaker in {"observed", "shell"}:
             return False
         if not self._older:
             return False

@@ -25,6 +25,9 @@ HEAD = 1 << 16
 LOG_KINDS = frozenset({"training-log", "slurm-log", "tmux-capture"})
 """Kinds that hold what a program printed while it ran."""
 
+SHOWN_KINDS = frozenset({"transcript", "tmux-capture", "text"})
+"""Kinds in which somebody shows what commands printed: a session, a pane, a note."""
+
 LINE_KINDS = LOG_KINDS | {"kernel-log", "transcript", "text", "stack-dump"}
 """Kinds that grow line by line, so that a last line without its end means damage or haste."""
 

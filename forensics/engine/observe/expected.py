@@ -53,7 +53,7 @@ def observe(seen: Seen) -> Iterator[Event]:
         later = {s.path for s in seen.sources if s.started and s.started > at}
         seen.older |= {s.path for s in seen.sources if s.kind in LOG_KINDS} - later - own
     seen.older |= _rivals(seen) | _stages_before(seen)
-    asked = [(item, _looked_for(seen, item)) for item in gone]
+    asked = [(item, _looked_for(seen, item.path)) for item in gone]
     seen.older |= _of_former_jobs(seen, [event for _, events in asked for event in events])
     silent = speaking(seen).isdisjoint(log.path for log in seen.logs())
     for item, looked_for in asked:
@@ -120,9 +120,9 @@ def _before(log: Source, other: Source) -> bool:
     return log.ended is None or other.started is None or log.ended <= other.started
 
 
-def _looked_for(seen: Seen, item: Expected) -> list[Event]:
+def _looked_for(seen: Seen, path: str) -> list[Event]:
     """Return where somebody looked for a promised log, and did not find it."""
-    pattern = filled(item.path)
+    pattern = filled(path)
     return [e for e in seen.said("shell", "no-such-file") if pattern.fullmatch(base(e.fields.get("missing_path")))]
 
 
@@ -229,11 +229,14 @@ def _not_there(seen: Seen, path: str) -> str:
 
 def _missed(seen: Seen, path: str, present: str) -> str:
     """Return the name under which somebody missed a promised log: of a later job than the one that is here."""
-    pattern = filled(path)
-    names = (str(e.fields.get("missing_path") or "") for e in seen.said("shell", "no-such-file"))
-    ours = max(map(int, _NUMBER.findall(base(present))), default=0)
-    asked = (name for name in names if pattern.fullmatch(base(name)))
-    return next((name for name in asked if 0 < ours < max(map(int, _NUMBER.findall(base(name))), default=0)), "")
+    ours = _job(present)
+    names = (str(e.fields.get("missing_path") or "") for e in _looked_for(seen, path))
+    return next((name for name in names if 0 < ours < _job(name)), "")
+
+
+def _job(path: str) -> int:
+    """Return the highest of the long numbers in the name of a log, 0 where it has none."""
+    return max(map(int, _NUMBER.findall(base(path))), default=0)
 
 
 def _apart(one: str, other: str) -> bool:

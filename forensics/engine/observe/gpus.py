@@ -120,17 +120,14 @@ def _never_used(seen: Seen, looks: Sequence[Event]) -> bool:
     Where it has trained before, the looks from its last step on tell.
     """
     stepped = [step.time for step in seen.current_steps()]
-    if any(time is None for time in stepped):
+    timed = [(look.time, look) for look in looks if look.time is not None]
+    if None in stepped or len(timed) < len(looks):
         return False
     since = max((time for time in stepped if time is not None), default=float("-inf"))
-    times = [look.time for look in looks if look.time is not None]
-    if len(times) < len(looks):
+    timed = [(time, look) for time, look in timed if time > since]
+    if len(timed) < _MANY_LOOKS or timed[-1][0] - timed[0][0] < _UNUSED_S:
         return False
-    idle = [look for look, time in zip(looks, times, strict=True) if time > since]
-    times = [time for time in times if time > since]
-    if len(times) < _MANY_LOOKS or times[-1] - times[0] < _UNUSED_S:
-        return False
-    return all(map(empty, idle)) and not any(map(any, map(loads, idle))) and outcome(seen).running
+    return all(empty(look) and not any(loads(look)) for _, look in timed) and outcome(seen).running
 
 
 def _long_after(seen: Seen, look: Event) -> bool:

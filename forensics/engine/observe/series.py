@@ -113,8 +113,11 @@ def _spike(steps: list[Step]) -> Iterator[Event]:
 def _stages(every: Iterable[list[Step]]) -> Iterator[list[Step]]:
     """Cut series where another stage begins, whose loss is its own: the counter starts anew, but not at each epoch."""
     for series in every:
-        begins = [i for i, (one, other) in enumerate(pairwise(series), 1) if (other.step or 0) < (one.step or 0) // 2]
-        begins = [i for i in begins if series[i].step is not None and series[i].step in FIRST_STEPS]
+        begins = [
+            at
+            for at, (last, step) in enumerate(pairwise(series), 1)
+            if step.step in FIRST_STEPS and (step.step or 0) < (last.step or 0) // 2
+        ]
         if len(begins) > MOST_STAGES:
             yield series
         else:

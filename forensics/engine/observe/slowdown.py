@@ -19,7 +19,7 @@ WINDOW = 50
 SLOWER = 1.3
 _GATE = lazy(
     r"\b(?:perf(?:ormance)?|throughput|speed)[ _-]?(?:gate|guard|check|regression|test)s?\b.{0,200}"
-    r"\b(?:fail(?:ed|ure)?|FAIL(?:ED)?|below|slower|regress\w*|stopping|abort\w*)\b"
+    r"\b(?:fail(?:ed|ure)?|below|slower|regress\w*|stopping|abort\w*)\b"
     r"|\bthroughput\b.{0,80}\bbelow\b.{0,80}\b(?:baseline|threshold|minimum|floor|gate)\b.{0,80}"
     r"\b(?:fail\w*|abort\w*|stopping|exit\w*)\b",
     re.IGNORECASE,

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from forensics.model import Context, Event, Value
 from forensics.parsers.host_record.processes import processes
-from forensics.sources.sniff import PROMPT
+from forensics.sources.sniff import PROMPT, SHOWN_KINDS
 from forensics.text.lazy import lazy
 from forensics.text.months import in_english
 from forensics.text.quote import quote_lines
@@ -98,8 +98,7 @@ class HostRecord:
     """See the module's text."""
 
     speaker = "host"
-    # In a session, a capture or a note the same tables stand among other lines.
-    kinds = frozenset({"host-record", "transcript", "tmux-capture", "text"})
+    kinds = SHOWN_KINDS | {"host-record"}
 
     def parse(self, data: bytes, context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""

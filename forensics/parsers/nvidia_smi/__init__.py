@@ -22,6 +22,7 @@ from forensics.model import Context, Event, Hears, Record
 from forensics.parsers.nvidia_smi import monitor, query, rows, table
 from forensics.parsers.nvidia_smi.errors import TRIGGERS, complaint, joined, kind_of
 from forensics.parsers.nvidia_smi.snapshot import Lines, Snapshot, events, told
+from forensics.sources.sniff import SHOWN_KINDS
 from forensics.text.lazy import lazy
 from forensics.text.quote import quote
 
@@ -39,7 +40,6 @@ _ASKED = lazy(
     r"(?=.{0,200}--format=\S{0,20}csv\S{0,20}noheader)"
 )
 """A command that has rows printed without the names of their columns, where somebody typed it."""
-_SESSIONS = frozenset({"transcript", "tmux-capture", "text"})
 _LISTINGS: dict[str, Callable[[Lines, Context], Iterator[Event]]] = {
     "nvidia-smi-topo": monitor.topology,
     "nvidia-smi-nvlink": monitor.links,
@@ -102,7 +102,7 @@ def _listen(records: Iterable[Record], context: Context) -> Iterator[Event]:
         if shown and (record.line.gap or not _continues(text, reader)):
             yield from _embedded(reader, shown, context, asked_at)
             shown = []
-        if record.time is not None and not text.strip() and context.source.kind in _SESSIONS:
+        if record.time is not None and not text.strip() and context.source.kind in SHOWN_KINDS:
             asked_at = record.time
         if shown:
             shown.append(record)

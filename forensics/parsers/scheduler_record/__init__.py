@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 from forensics.model import Context, Event
 from forensics.parsers.scheduler_record import cloud, containers, kubernetes, slurm, systemd
+from forensics.sources.sniff import SHOWN_KINDS
 
 _MOST_LINES = 100_000
 
@@ -28,8 +29,7 @@ class SchedulerRecord:
     """See the module's text."""
 
     speaker = "scheduler"
-    # In a session, a capture or a note the same tables stand among other lines.
-    kinds = frozenset({"scheduler-record", "transcript", "tmux-capture", "text"})
+    kinds = SHOWN_KINDS | {"scheduler-record"}
 
     def parse(self, data: bytes, context: Context) -> Iterator[Event]:
         """Yield the events in the order of their lines."""
