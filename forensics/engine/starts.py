@@ -20,7 +20,7 @@ from forensics.parsers.typed import program_of
 _FAULTS = frozenset({"exception", "shell", "stack", "torchrun", "slurm"})
 _DIGITS = re.compile(r"\d+")
 _APPENDS = re.compile(r"(?:\btee (?:-a|--append) |>> ?)(?P<log>[^\s;&|<>]{1,400})")
-"""A command whose output is added to a log: in that very log, it begins another try."""
+"""A command whose output is added to a log: in that very log, it begins another try where one has failed."""
 _HEAD = 40
 """Characters that tell one kind of opening line from another."""
 
@@ -93,7 +93,7 @@ def _shown_again(commands: Sequence[Event], faults: dict[str, list[int]]) -> Ite
     for (path, *_), given in typed.items():
         failed: set[str] = set()
         for (line, program), (after, _) in pairwise((*sorted(given), (1 << 62, ""))):
-            if program and (program in failed or (faults[path][:1] < [line] and (path, line) in appended)):
+            if program and (program in failed or ((path, line) in appended and bisect_left(faults[path], line) > 0)):
                 yield path, line
             own = faults[path]
             if program and bisect_left(own, line) < bisect_left(own, after):

@@ -246,6 +246,15 @@ def test_a_banner_between_two_tries_parts_them(banner: str) -> None:
     assert root(analyze_files({"all.log": log.encode()}, rulebook())) == "memory.gpu-oom"
 
 
+def test_a_stage_that_is_added_to_a_log_is_no_other_try() -> None:
+    """Nothing above its command had failed, so what stands there is of the run too."""
+    limit = "W0719 10:11:40.114000 21170 torch/_dynamo/convert_frame.py:964] [12/8] torch._dynamo hit config.recompile_limit (8)\n"
+    command = "$ python {name}.py 2>&1 | tee -a all.log\n"
+    saved = "saved checkpoint at step 59 to ckpt/step_59.pt\n"
+    log = command.format(name="warm") + limit + steps(1, 30) + command.format(name="tune") + steps(31, 59) + saved
+    assert root(analyze_files({"all.log": log.encode()}, rulebook())) == "compile.recompile-limit"
+
+
 def test_a_step_of_preparation_that_was_mended_is_not_why_training_failed() -> None:
     """A look at the GPUs stands between them, and was given twice too."""
     log = (
